@@ -1,0 +1,255 @@
+// Arrays in, arrays out, the GIL, exceptions. No logic.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+
+#include "error.h"
+#include "forest.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace deciduous;
+
+namespace {
+
+using Ids = nb::ndarray<RowId const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<Label const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<float const, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Keys = nb::ndarray<std::uint8_t const, nb::shape<-1, 16>, nb::c_contig, nb::device::cpu>;
+
+template <typename Array>
+auto as_span(Array const& array) {
+    return std::span(array.data(), array.size());
+}
+
+Matrix as_matrix(Rows const& rows) {
+    return {rows.data(), rows.shape(0), rows.shape(1)};
+}
+
+std::vector<ClassKey> as_keys(Keys const& keys) {
+    std::vector<ClassKey> result(keys.shape(0));
+    std::memcpy(result.data(), keys.data(), keys.size());
+    return result;
+}
+
+// Hands a vector to NumPy without a copy.
+template <typename T>
+auto to_numpy(std::vector<T> vector, std::initializer_list<std::size_t> shape) {
+    auto* const owned = new std::vector<T>(std::move(vector));
+    nb::capsule const owner(owned, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
+    return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
+}
+
+template <typename T>
+auto to_numpy(std::vector<T> vector) {
+    std::size_t const n = vector.size();
+    return to_numpy(std::move(vector), {n});
+}
+
+nb::tuple as_tuple(UpdateCost cost) {
+    return nb::make_tuple(to_numpy(std::move(cost.nodes_rebuilt)), to_numpy(std::move(cost.rows_retrained)));
+}
+
+// Lets Ctrl-C stop long work, and tells `callback` how far it is.
+Progress progress_to(nb::object const& callback) {
+    return [&callback](std::size_t n_done) {
+        nb::gil_scoped_acquire const locked;
+        if (PyErr_CheckSignals() != 0)
+            throw nb::python_error();
+        if (!callback.is_none())
+            callback(n_done);
+    };
+}
+
+std::string hex(Digest const& digest) {
+    constexpr char const* kDigits = "0123456789abcdef";
+    std::string text;
+    for (std::uint8_t const byte : digest) {
+        text += kDigits[byte >> 4];
+        text += kDigits[byte & 15];
+    }
+    return text;
+}
+
+void bind_params(nb::module_& m) {
+    nb::enum_<Criterion>(m, "Criterion").value("gini", Criterion::gini).value("entropy", Criterion::entropy);
+    nb::enum_<CandidateScheme>(m, "CandidateScheme")
+        .value("valid", CandidateScheme::valid)
+        .value("uniform", CandidateScheme::uniform);
+    nb::class_<Params>(m, "Params")
+        .def(nb::init<>())
+        .def_rw("n_trees", &Params::n_trees)
+        .def_rw("trees_per_row", &Params::trees_per_row)
+        .def_rw("max_depth", &Params::max_depth)
+        .def_rw("random_depth", &Params::random_depth)
+        .def_rw("n_thresholds", &Params::n_thresholds)
+        .def_rw("max_features", &Params::max_features)
+        .def_rw("min_samples_split", &Params::min_samples_split)
+        .def_rw("min_samples_leaf", &Params::min_samples_leaf)
+        .def_rw("candidates", &Params::candidates)
+        .def_rw("criterion", &Params::criterion)
+        .def_rw("seed", &Params::seed);
+    nb::class_<Tuning>(m, "Tuning")
+        .def(nb::init<>())
+        .def_rw("min_cached_rows", &Tuning::min_cached_rows)
+        .def_rw("min_sampled_rows", &Tuning::min_sampled_rows)
+        .def_rw("reserve", &Tuning::reserve);
+}
+
+void bind_errors(nb::module_& m) {
+    nb::exception<InvalidArgument>(m, "InvalidArgument", PyExc_ValueError);
+    nb::exception<UnknownRow>(m, "UnknownRow", PyExc_KeyError);
+    nb::exception<BrokenForest>(m, "BrokenForest", PyExc_RuntimeError);
+}
+
+void bind_updates(nb::class_<Forest>& forest) {
+    forest
+        .def(
+            "fit",
+            [](Forest& self, Ids ids, Rows rows, Labels labels, std::size_t n_threads, nb::object progress) {
+                auto const report = progress_to(progress);
+                nb::gil_scoped_release const unlocked;
+                self.fit(as_span(ids), as_matrix(rows), as_span(labels), {n_threads, false}, report);
+            },
+            "ids"_a, "rows"_a, "labels"_a, "n_threads"_a, "progress"_a.none())
+        .def(
+            "delete_rows",
+            [](Forest& self, Ids ids, std::size_t n_threads, bool lazy) {
+                UpdateCost cost;
+                {
+                    nb::gil_scoped_release const unlocked;
+                    cost = self.delete_rows(as_span(ids), {n_threads, lazy});
+                }
+                return as_tuple(std::move(cost));
+            },
+            "ids"_a, "n_threads"_a, "lazy"_a)
+        .def(
+            "add_rows",
+            [](Forest& self, Ids ids, Rows rows, Labels labels, Keys class_keys, std::size_t n_threads, bool lazy) {
+                UpdateCost cost;
+                auto const keys = as_keys(class_keys);
+                {
+                    nb::gil_scoped_release const unlocked;
+                    cost = self.add_rows(as_span(ids), as_matrix(rows), as_span(labels), keys, {n_threads, lazy});
+                }
+                return as_tuple(std::move(cost));
+            },
+            "ids"_a, "rows"_a, "labels"_a, "class_keys"_a, "n_threads"_a, "lazy"_a)
+        .def(
+            "deletion_cost",
+            [](Forest const& self, Ids ids, std::size_t n_threads) {
+                UpdateCost cost;
+                {
+                    nb::gil_scoped_release const unlocked;
+                    cost = self.deletion_cost(as_span(ids), {n_threads, false});
+                }
+                return as_tuple(std::move(cost));
+            },
+            "ids"_a, "n_threads"_a)
+        .def(
+            "deletion_costs",
+            [](Forest const& self, Ids ids, std::size_t n_threads) {
+                std::vector<std::uint64_t> costs;
+                {
+                    nb::gil_scoped_release const unlocked;
+                    costs = self.deletion_costs(as_span(ids), {n_threads, false});
+                }
+                return to_numpy(std::move(costs));
+            },
+            "ids"_a, "n_threads"_a);
+}
+
+void bind_reading(nb::class_<Forest>& forest) {
+    forest
+        .def(
+            "predict",
+            [](Forest& self, Rows rows, std::size_t n_threads) {
+                std::vector<double> shares;
+                {
+                    nb::gil_scoped_release const unlocked;
+                    shares = self.predict(as_matrix(rows), {n_threads, false});
+                }
+                std::size_t const n_rows = rows.shape(0);
+                std::size_t const n_classes = n_rows == 0 ? self.n_classes() : shares.size() / n_rows;
+                return to_numpy(std::move(shares), {n_rows, n_classes});
+            },
+            "rows"_a, "n_threads"_a)
+        .def(
+            "fingerprint",
+            [](Forest& self, std::size_t n_threads) {
+                nb::gil_scoped_release const unlocked;
+                return hex(self.fingerprint({n_threads, false}));
+            },
+            "n_threads"_a)
+        .def(
+            "verify",
+            [](Forest& self, std::size_t n_threads, nb::object progress) {
+                auto const report = progress_to(progress);
+                nb::gil_scoped_release const unlocked;
+                return self.verify({n_threads, false}, report);
+            },
+            "n_threads"_a, "progress"_a.none())
+        .def(
+            "check",
+            [](Forest const& self, std::size_t n_threads) {
+                nb::gil_scoped_release const unlocked;
+                return self.check({n_threads, false});
+            },
+            "n_threads"_a)
+        .def(
+            "tree_arrays",
+            [](Forest& self, std::size_t tree) {
+                TreeArrays arrays;
+                {
+                    nb::gil_scoped_release const unlocked;
+                    arrays = self.tree_arrays(tree);
+                }
+                std::size_t const n_nodes = arrays.kind.size();
+                std::size_t const n_classes = arrays.counts.size() / n_nodes;
+                nb::dict result;
+                result["kind"] = to_numpy(std::move(arrays.kind));
+                result["depth"] = to_numpy(std::move(arrays.depth));
+                result["attribute"] = to_numpy(std::move(arrays.attribute));
+                result["threshold"] = to_numpy(std::move(arrays.threshold));
+                result["counts"] = to_numpy(std::move(arrays.counts), {n_nodes, n_classes});
+                result["ids"] = to_numpy(std::move(arrays.ids));
+                result["n_ids"] = to_numpy(std::move(arrays.n_ids));
+                return result;
+            },
+            "tree"_a)
+        .def("memory",
+             [](Forest const& self) {
+                 MemoryUse const use = self.memory();
+                 return nb::make_tuple(use.data, use.structure, use.decision_stats, use.leaf_stats);
+             })
+        .def("ids", [](Forest const& self) { return to_numpy(self.ids()); })
+        .def("holds", &Forest::holds, "id"_a)
+        .def("raw_data",
+             [](Forest const& self) {
+                 auto const bytes = self.raw_data();
+                 return nb::bytes(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+             })
+        .def_prop_ro("n_rows", &Forest::n_rows)
+        .def_prop_ro("n_classes", &Forest::n_classes)
+        .def_prop_ro("n_unbuilt", &Forest::n_unbuilt);
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    bind_params(m);
+    bind_errors(m);
+    nb::class_<Forest> forest(m, "Forest");
+    forest.def(
+        "__init__",
+        [](Forest* self, Params const& params, Tuning const& tuning, std::size_t n_attributes, Keys class_keys) {
+            auto const keys = as_keys(class_keys);
+            new (self) Forest(params, tuning, n_attributes, keys);
+        },
+        "params"_a, "tuning"_a, "n_attributes"_a, "class_keys"_a);
+    bind_updates(forest);
+    bind_reading(forest);
+}

@@ -1,0 +1,28 @@
+// Uniform thresholds that depend on the data only through the range of an attribute (docs/algorithm.md, 2.6).
+#pragma once
+
+#include <cstdint>
+
+#include "types.h"
+
+namespace deciduous {
+
+// The endless sequence of arrivals of one attribute at one node in the range [low, high), low < high.
+class Arrivals {
+public:
+    Arrivals(Key node, Attribute attribute, Value low, Value high);
+
+    [[nodiscard]] Value next();
+
+private:
+    [[nodiscard]] Value point(std::uint64_t i) const;
+
+    Value low_;
+    Value high_;
+    double window_begin_;
+    double window_width_;
+    Key window_key_;
+    std::uint64_t i_ = 0;
+};
+
+}  // namespace deciduous

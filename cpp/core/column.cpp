@@ -1,0 +1,109 @@
+#include "column.h"
+
+#include <algorithm>
+
+namespace deciduous {
+
+namespace {
+
+constexpr Value kCleared = 0;
+
+template <typename Vector>
+void append_raw(std::vector<std::uint8_t>& bytes, Vector const& vector) {
+    auto const* begin = reinterpret_cast<std::uint8_t const*>(vector.data());
+    bytes.insert(bytes.end(), begin, begin + vector.size() * sizeof(typename Vector::value_type));
+}
+
+}  // namespace
+
+void Column::resize(std::size_t n_slots) {
+    if (is_coded_)
+        codes_.resize(n_slots, Code{0});
+    else
+        values_.resize(n_slots, kCleared);
+}
+
+void Column::set(Slot slot, Value value) {
+    if (is_coded_) {
+        if (auto const code = code_of(value)) {
+            codes_[slot] = *code;
+            ++uses_[*code];
+            return;
+        }
+        become_plain();
+    }
+    values_[slot] = value;
+}
+
+void Column::clear(Slot slot) {
+    if (!is_coded_) {
+        values_[slot] = kCleared;
+        return;
+    }
+    Code const code = std::exchange(codes_[slot], Code{0});
+    if (--uses_[code] == 0)
+        drop_code(code);
+}
+
+// The value's code, made if need be; nothing if the dictionary is full.
+std::optional<Code> Column::code_of(Value value) {
+    auto const place = std::ranges::lower_bound(order_, value, {}, [this](Code code) { return values_[code]; });
+    if (place != order_.end() && values_[*place] == value)
+        return *place;
+    if (order_.size() == kMaxCodes)
+        return std::nullopt;
+    auto const unused = std::ranges::find(uses_, Count{0});
+    auto const code = static_cast<Code>(unused - uses_.begin());
+    auto const position = place - order_.begin();
+    if (unused == uses_.end()) {
+        values_.push_back(value);
+        uses_.push_back(0);
+    } else {
+        values_[code] = value;
+    }
+    order_.insert(order_.begin() + position, code);
+    return code;
+}
+
+void Column::drop_code(Code code) {
+    order_.erase(std::ranges::find(order_, code));
+    values_[code] = kCleared;
+}
+
+void Column::become_plain() {
+    WipedVector<Value> values(codes_.size());
+    std::ranges::transform(codes_, values.begin(), [this](Code code) { return values_[code]; });
+    is_coded_ = false;
+    values_ = std::move(values);
+    codes_ = {};
+    uses_ = {};
+    order_ = {};
+}
+
+std::size_t Column::memory() const {
+    return sizeof(*this) + codes_.capacity() * sizeof(Code) + values_.capacity() * sizeof(Value) +
+           uses_.capacity() * sizeof(Count) + order_.capacity() * sizeof(Code);
+}
+
+std::optional<std::string> Column::find_inconsistency(std::span<Slot const> used) const {
+    if (!is_coded_)
+        return std::nullopt;
+    std::vector<Count> uses(values_.size(), 0);
+    for (Slot const slot : used) ++uses[codes_[slot]];
+    if (uses != uses_)
+        return "the dictionary's use counts differ from a recount";
+    auto const n_used = static_cast<std::size_t>(std::ranges::count_if(uses, [](Count n) { return n > 0; }));
+    if (n_used != order_.size())
+        return "the dictionary orders a code that no row uses";
+    // With "less or equal" a pair of equal neighbours counts as unsorted too.
+    if (!std::ranges::is_sorted(order_, std::ranges::less_equal{}, [this](Code code) { return values_[code]; }))
+        return "the dictionary is out of order";
+    return std::nullopt;
+}
+
+void Column::append_raw_bytes(std::vector<std::uint8_t>& bytes) const {
+    append_raw(bytes, codes_);
+    append_raw(bytes, values_);
+}
+
+}  // namespace deciduous

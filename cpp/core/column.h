@@ -1,0 +1,80 @@
+// One attribute of all rows. Columns of at most 256 distinct values (one-hot, ages, counts) keep a byte per row and a
+// dictionary; the others keep the values themselves. The encoding follows the data as it comes and goes and has no
+// influence on any forest.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "types.h"
+#include "wiped.h"
+
+namespace deciduous {
+
+using Code = std::uint8_t;
+
+// How to read a coded column in a tight loop.
+struct CodedView {
+    Code const* codes;
+    Value const* values;
+    Value operator()(Slot slot) const { return values[codes[slot]]; }
+};
+
+struct PlainView {
+    Value const* values;
+    Value operator()(Slot slot) const { return values[slot]; }
+};
+
+class Column {
+public:
+    void resize(std::size_t n_slots);
+
+    // Gives an empty slot a value.
+    void set(Slot slot, Value value);
+
+    // Overwrites the slot's value; a dictionary entry that no row uses any more is overwritten too.
+    void clear(Slot slot);
+
+    [[nodiscard]] Value operator[](Slot slot) const { return is_coded_ ? values_[codes_[slot]] : values_[slot]; }
+
+    [[nodiscard]] bool is_coded() const { return is_coded_; }
+    [[nodiscard]] CodedView coded() const { return {codes_.data(), values_.data()}; }
+    [[nodiscard]] PlainView plain() const { return {values_.data()}; }
+
+    // Codes in use, by ascending value. Only of a coded column.
+    [[nodiscard]] std::span<Code const> codes_in_order() const { return order_; }
+
+    // Calls `visitor` with the view that reads this column fastest.
+    template <typename Visitor>
+    decltype(auto) visit(Visitor&& visitor) const {
+        return is_coded_ ? std::forward<Visitor>(visitor)(coded()) : std::forward<Visitor>(visitor)(plain());
+    }
+
+    [[nodiscard]] std::size_t memory() const;
+
+    // Whether the dictionary counts what `used` slots hold; the first disagreement or nothing.
+    [[nodiscard]] std::optional<std::string> find_inconsistency(std::span<Slot const> used) const;
+
+    // Every byte that may hold a value, for tests that search for what should be gone.
+    void append_raw_bytes(std::vector<std::uint8_t>& bytes) const;
+
+private:
+    static constexpr std::size_t kMaxCodes = 256;
+
+    [[nodiscard]] std::optional<Code> code_of(Value value);
+    void drop_code(Code code);
+    void become_plain();
+
+    bool is_coded_ = true;
+    WipedVector<Code> codes_;    // coded: per slot
+    WipedVector<Value> values_;  // coded: per code; plain: per slot
+    std::vector<Count> uses_;    // coded: rows per code
+    std::vector<Code> order_;    // coded: codes in use, ascending by value
+};
+
+}  // namespace deciduous

@@ -1,0 +1,97 @@
+#include "dataset.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "error.h"
+
+namespace deciduous {
+
+namespace {
+
+constexpr RowId kClearedId = 0;
+constexpr Label kClearedLabel = 0;
+
+}  // namespace
+
+std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels) {
+    if (n_rows() + ids.size() >= kMaxRows)
+        throw InvalidArgument("A forest holds at most 2^30 - 1 rows.");
+    std::vector<Slot> slots = take_slots(ids.size());
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        ids_[slots[i]] = ids[i];
+        labels_[slots[i]] = labels[i];
+        index_.insert(slots[i], ids_);
+    }
+    for (Attribute a = 0; a < n_attributes(); ++a)
+        for (std::size_t i = 0; i < slots.size(); ++i) columns_[a].set(slots[i], to_value(rows.row(i)[a]));
+    return slots;
+}
+
+void Dataset::erase(std::span<Slot const> slots) {
+    for (Column& column : columns_)
+        for (Slot const slot : slots) column.clear(slot);
+    for (Slot const slot : slots) {
+        index_.erase(slot, ids_);
+        ids_[slot] = kClearedId;
+        labels_[slot] = kClearedLabel;
+        free_slots_.push_back(slot);
+    }
+}
+
+// Free slots first, then new ones at the end.
+std::vector<Slot> Dataset::take_slots(std::size_t n) {
+    std::size_t const n_reused = std::min(n, free_slots_.size());
+    std::vector<Slot> slots(free_slots_.end() - static_cast<std::ptrdiff_t>(n_reused), free_slots_.end());
+    free_slots_.resize(free_slots_.size() - n_reused);
+    slots.resize(n);
+    std::iota(slots.begin() + static_cast<std::ptrdiff_t>(n_reused), slots.end(), static_cast<Slot>(n_slots()));
+
+    std::size_t const n_slots_needed = n_slots() + n - n_reused;
+    ids_.resize(n_slots_needed, kClearedId);
+    labels_.resize(n_slots_needed, kClearedLabel);
+    for (Column& column : columns_) column.resize(n_slots_needed);
+    return slots;
+}
+
+std::vector<Slot> Dataset::slots() const {
+    std::vector<bool> is_free(n_slots(), false);
+    for (Slot const slot : free_slots_) is_free[slot] = true;
+    std::vector<Slot> used;
+    used.reserve(n_rows());
+    for (Slot slot = 0; slot < n_slots(); ++slot)
+        if (!is_free[slot])
+            used.push_back(slot);
+    return used;
+}
+
+std::size_t Dataset::memory() const {
+    std::size_t bytes = labels_.capacity() * sizeof(Label) + ids_.capacity() * sizeof(RowId) + index_.memory() +
+                        free_slots_.capacity() * sizeof(Slot);
+    for (Column const& column : columns_) bytes += column.memory();
+    return bytes;
+}
+
+std::optional<std::string> Dataset::find_inconsistency() const {
+    std::vector<Slot> const used = slots();
+    if (used.size() != n_rows())
+        return "The id index counts " + std::to_string(n_rows()) + " rows, but " + std::to_string(used.size()) +
+               " slots are in use.";
+    for (Slot const slot : used)
+        if (find(ids_[slot]) != slot)
+            return "The id index does not find row " + std::to_string(ids_[slot]) + ".";
+    for (Attribute a = 0; a < n_attributes(); ++a)
+        if (auto const reason = columns_[a].find_inconsistency(used))
+            return "Attribute " + std::to_string(a) + ": " + *reason + ".";
+    return std::nullopt;
+}
+
+std::vector<std::uint8_t> Dataset::raw_bytes() const {
+    std::vector<std::uint8_t> bytes;
+    for (Column const& column : columns_) column.append_raw_bytes(bytes);
+    auto const* begin = reinterpret_cast<std::uint8_t const*>(ids_.data());
+    bytes.insert(bytes.end(), begin, begin + ids_.size() * sizeof(RowId));
+    return bytes;
+}
+
+}  // namespace deciduous

@@ -1,0 +1,29 @@
+// All that the core may throw, apart from std::bad_alloc.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deciduous {
+
+// A value that the caller should have checked.
+struct InvalidArgument : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
+// Rows that the forest does not hold.
+struct UnknownRow : std::runtime_error {
+    explicit UnknownRow(std::vector<std::int64_t> unknown)
+        : std::runtime_error("unknown rows"), ids(std::move(unknown)) {}
+    std::vector<std::int64_t> ids;
+};
+
+// The forest lost its integrity because an update ran out of memory half way.
+struct BrokenForest : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+}  // namespace deciduous

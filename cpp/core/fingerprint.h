@@ -1,0 +1,25 @@
+// The canonical bytes of a forest and their digest (docs/algorithm.md, 2.9).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "blake2b.h"
+#include "dataset.h"
+#include "tree.h"
+
+namespace deciduous {
+
+// A class, named by its label alone.
+using ClassKey = std::array<std::uint8_t, 16>;
+
+// The digest of a tree without unbuilt nodes. Large nodes remember theirs, so that after a change only the changed
+// paths and small subtrees beside them are hashed again.
+[[nodiscard]] Digest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys);
+
+// The digest of the forest from those of its trees.
+[[nodiscard]] Digest forest_digest(Dataset const& data, std::span<Count const> totals,
+                                   std::span<ClassKey const> class_keys, std::span<Digest const> trees);
+
+}  // namespace deciduous

@@ -1,0 +1,471 @@
+#include "forest.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "consistency.h"
+#include "error.h"
+#include "hash.h"
+
+namespace deciduous {
+
+// Marks the forest as broken while it changes: if memory runs out half way, nobody may use what is left.
+class Forest::Mutation {
+public:
+    explicit Mutation(Forest& forest) : forest_(forest) {
+        forest_.require_intact();
+        forest_.is_broken_ = true;
+    }
+    void done() { forest_.is_broken_ = false; }
+
+private:
+    Forest& forest_;
+};
+
+Forest::Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes,
+               std::span<ClassKey const> class_keys)
+    : params_(params),
+      tuning_(tuning),
+      data_(n_attributes),
+      class_keys_(class_keys.begin(), class_keys.end()),
+      totals_(class_keys.size(), 0) {
+    trees_.reserve(params.n_trees);
+    for (std::uint32_t t = 0; t < params.n_trees; ++t) trees_.emplace_back(root_key(params.seed, t), class_keys.size());
+}
+
+void Forest::require_intact() const {
+    if (is_broken_)
+        throw BrokenForest(
+            "An earlier update of this forest failed half way (out of memory). Fit it again, or load a saved one.");
+}
+
+std::vector<std::unique_ptr<Worker>> Forest::make_workers(std::size_t n) const {
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (std::size_t i = 0; i < n; ++i) workers.push_back(std::make_unique<Worker>(data_.n_attributes()));
+    return workers;
+}
+
+Grower Forest::grower(Worker& worker) const {
+    return {params_, tuning_, data_, totals_.size(), worker};
+}
+
+UpdateContext Forest::context(Execution const& how) const {
+    return {params_, tuning_, data_, totals_.size(), how.lazy};
+}
+
+std::vector<std::uint32_t> Forest::trees_of(RowId id) const {
+    std::vector<std::uint32_t> trees(params_.n_trees);
+    std::iota(trees.begin(), trees.end(), 0U);
+    Key const row_key = hash(params_.seed, kOccupancy, static_cast<std::uint64_t>(id));
+    std::ranges::nth_element(trees, trees.begin() + (params_.trees_per_row - 1), {},
+                             [row_key](std::uint32_t t) { return hash(row_key, t); });
+    trees.resize(params_.trees_per_row);
+    return trees;
+}
+
+// The rows of each tree among these; empty if every tree has all of them.
+std::vector<std::vector<Slot>> Forest::rows_by_tree(std::span<Slot const> slots) const {
+    if (params_.trees_per_row == params_.n_trees)
+        return {};
+    std::vector<std::vector<Slot>> rows(params_.n_trees);
+    for (Slot const slot : slots)
+        for (std::uint32_t const t : trees_of(data_.id(slot))) rows[t].push_back(slot);
+    return rows;
+}
+
+// ---------------------------------------------------------------------------------------------------- fit and update
+
+void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels, Execution const& how,
+                 Progress const& progress) {
+    std::unique_lock const lock(mutex_);
+    Mutation mutation(*this);
+    std::vector<Slot> const slots = data_.insert(ids, rows, labels);
+    for (Label const label : labels) ++totals_[label];
+    auto const by_tree = rows_by_tree(slots);
+    workers_ = make_workers(n_workers(trees_.size(), how.n_threads));
+    parallel_for(
+        trees_.size(), how.n_threads,
+        [&](std::size_t t, std::size_t worker) {
+            std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
+            grower(*workers_[worker]).grow(trees_[t], Tree::kRoot, tree_rows, trees_[t].root());
+        },
+        progress);
+    mutation.done();
+}
+
+std::vector<Slot> Forest::find_slots(std::span<RowId const> ids) const {
+    std::vector<Slot> slots;
+    std::vector<RowId> unknown;
+    for (RowId const id : ids) {
+        if (auto const slot = data_.find(id))
+            slots.push_back(*slot);
+        else
+            unknown.push_back(id);
+    }
+    if (!unknown.empty())
+        throw UnknownRow(std::move(unknown));
+    std::ranges::sort(slots);
+    if (auto const twin = std::ranges::adjacent_find(slots); twin != slots.end())
+        throw InvalidArgument("Row " + std::to_string(data_.id(*twin)) + " is named twice.");
+    return slots;
+}
+
+UpdateCost Forest::update_trees(std::span<Slot const> removed, std::span<Slot const> added, Execution const& how) {
+    auto const removed_by_tree = rows_by_tree(removed);
+    auto const added_by_tree = rows_by_tree(added);
+    bool const all_in_all = params_.trees_per_row == params_.n_trees;
+    std::size_t const n_needed = n_workers(trees_.size(), how.n_threads);
+    if (workers_.size() < n_needed)
+        workers_ = make_workers(n_needed);
+    std::vector<UpdateCost> costs(n_needed);
+    UpdateContext const its_context = context(how);
+    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
+        Changes const changes = all_in_all ? Changes{removed, added} : Changes{removed_by_tree[t], added_by_tree[t]};
+        costs[worker].merge(apply_update(its_context, trees_[t], changes, *workers_[worker]));
+    });
+    UpdateCost total;
+    for (UpdateCost const& cost : costs) total.merge(cost);
+    return total;
+}
+
+UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how) {
+    std::unique_lock const lock(mutex_);
+    require_intact();
+    std::vector<Slot> const slots = find_slots(ids);
+    Mutation mutation(*this);
+    UpdateCost cost = update_trees(slots, {}, how);
+    for (Slot const slot : slots) --totals_[data_.label(slot)];
+    data_.erase(slots);
+    mutation.done();
+    return cost;
+}
+
+UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels,
+                            std::span<ClassKey const> class_keys, Execution const& how) {
+    std::unique_lock const lock(mutex_);
+    require_intact();
+    for (RowId const id : ids)
+        if (data_.find(id))
+            throw InvalidArgument("Row " + std::to_string(id) + " is in the forest already.");
+    if (data_.n_rows() + ids.size() >= kMaxRows)
+        throw InvalidArgument("A forest holds fewer than 2^30 rows.");
+    Mutation mutation(*this);
+    set_classes(class_keys);
+    std::vector<Slot> slots = data_.insert(ids, rows, labels);
+    for (Label const label : labels) ++totals_[label];
+    std::ranges::sort(slots);
+    UpdateCost cost = update_trees({}, slots, how);
+    mutation.done();
+    return cost;
+}
+
+void Forest::set_classes(std::span<ClassKey const> class_keys) {
+    if (class_keys.size() <= class_keys_.size())
+        return;
+    class_keys_.assign(class_keys.begin(), class_keys.end());
+    totals_.resize(class_keys.size(), 0);
+    for (Tree& tree : trees_) tree.widen(class_keys.size());
+}
+
+UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& how) const {
+    std::shared_lock const lock(mutex_);
+    require_intact();
+    std::vector<Slot> const slots = find_slots(ids);
+    auto const by_tree = rows_by_tree(slots);
+    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
+    std::vector<UpdateCost> costs(workers.size());
+    UpdateContext const its_context = context(how);
+    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
+        Changes const changes{by_tree.empty() ? std::span<Slot const>(slots) : by_tree[t], {}};
+        costs[worker].merge(plan_update(its_context, trees_[t], changes, *workers[worker]));
+    });
+    UpdateCost total;
+    for (UpdateCost const& cost : costs) total.merge(cost);
+    return total;
+}
+
+std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Execution const& how) const {
+    std::shared_lock const lock(mutex_);
+    require_intact();
+    (void)find_slots(ids);
+    auto const workers = make_workers(n_workers(ids.size(), how.n_threads));
+    std::vector<std::uint64_t> costs(ids.size(), 0);
+    UpdateContext const its_context = context(how);
+    bool const all_in_all = params_.trees_per_row == params_.n_trees;
+    parallel_for(ids.size(), how.n_threads, [&](std::size_t i, std::size_t worker) {
+        Slot const slot = *data_.find(ids[i]);
+        auto const add_tree = [&](std::uint32_t t) {
+            Changes const changes{{&slot, 1}, {}};
+            costs[i] += plan_update(its_context, trees_[t], changes, *workers[worker]).total_rows_retrained();
+        };
+        if (all_in_all)
+            for (std::uint32_t t = 0; t < params_.n_trees; ++t) add_tree(t);
+        else
+            std::ranges::for_each(trees_of(ids[i]), add_tree);
+    });
+    return costs;
+}
+
+// -------------------------------------------------------------------------------------------------- lazy subtrees
+
+std::size_t Forest::count_unbuilt() const {
+    std::size_t n = 0;
+    for (Tree const& tree : trees_) n += tree.n_unbuilt();
+    return n;
+}
+
+void Forest::expand_all(Tree& tree, Worker& worker) const {
+    if (tree.n_unbuilt() == 0)
+        return;
+    std::vector<std::pair<NodeIndex, Place>> pending{{Tree::kRoot, tree.root()}};
+    while (!pending.empty()) {
+        auto const [index, place] = pending.back();
+        pending.pop_back();
+        Node const node = tree.node(index);
+        if (node.kind == NodeKind::unbuilt)
+            grower(worker).expand(tree, index, place, false);
+        else if (node.is_split())
+            for (Side const side : {Side::left, Side::right}) pending.emplace_back(node.child(side), place.child(side));
+    }
+}
+
+// Builds as much of the tree as these rows need to find their leaves.
+void Forest::expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const {
+    for (std::size_t i = 0; i < rows.n_rows && tree.n_unbuilt() > 0; ++i) {
+        NodeIndex index = Tree::kRoot;
+        Place place = tree.root();
+        while (true) {
+            if (tree.node(index).kind == NodeKind::unbuilt)
+                grower(worker).expand(tree, index, place, true);
+            Node const& node = tree.node(index);
+            if (!node.is_split())
+                break;
+            Side const side = to_value(rows.row(i)[node.attribute]) <= node.threshold() ? Side::left : Side::right;
+            index = node.child(side);
+            place = place.child(side);
+        }
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------- reading
+
+std::vector<double> Forest::predict(Matrix const& rows, Execution const& how) {
+    {
+        std::shared_lock const lock(mutex_);
+        require_intact();
+        if (count_unbuilt() == 0)
+            return predict_built(rows, how.n_threads);
+    }
+    std::unique_lock const lock(mutex_);
+    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
+    Mutation mutation(*this);
+    parallel_for(trees_.size(), how.n_threads,
+                 [&](std::size_t t, std::size_t worker) { expand_reached(trees_[t], rows, *workers[worker]); });
+    mutation.done();
+    return predict_built(rows, how.n_threads);
+}
+
+std::vector<double> Forest::predict_built(Matrix const& rows, std::size_t n_threads) const {
+    constexpr std::size_t kChunk = 64;
+    if (data_.n_rows() == 0)
+        throw InvalidArgument("The forest holds no rows.");
+    std::vector<double> shares(rows.n_rows * totals_.size(), 0.0);
+    std::size_t const n_chunks = (rows.n_rows + kChunk - 1) / kChunk;
+    parallel_for(n_chunks, n_threads, [&](std::size_t chunk, std::size_t) {
+        std::size_t const begin = chunk * kChunk;
+        predict_chunk(rows, begin, std::min(begin + kChunk, rows.n_rows), shares);
+    });
+    return shares;
+}
+
+void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const {
+    std::size_t const n_classes = totals_.size();
+    std::vector<Value> values((end - begin) * rows.n_columns);
+    std::transform(rows.row(begin), rows.row(end), values.begin(), to_value);
+    std::span<double> const its_shares = shares.subspan(begin * n_classes, (end - begin) * n_classes);
+
+    std::size_t n_trees_with_rows = 0;
+    for (Tree const& tree : trees_) {
+        Node const& root = tree.node(Tree::kRoot);
+        if (!root.is_split() && root.n_rows() == 0)
+            continue;
+        ++n_trees_with_rows;
+        for (std::size_t i = 0; i < end - begin; ++i) {
+            Value const* const row = values.data() + i * rows.n_columns;
+            Node const* node = &root;
+            while (node->is_split())
+                node = &tree.node(node->link + (row[node->attribute] <= node->threshold() ? 0 : 1));
+            auto const counts = tree.counts(*node);
+            auto const n_rows = static_cast<double>(node->n_rows());
+            for (std::size_t y = 0; y < n_classes; ++y)
+                its_shares[i * n_classes + y] += static_cast<double>(counts[y]) / n_rows;
+        }
+    }
+    for (double& share : its_shares) share /= static_cast<double>(n_trees_with_rows);
+}
+
+Digest Forest::fingerprint(Execution const& how) {
+    std::unique_lock const lock(mutex_);
+    Mutation mutation(*this);
+    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
+    std::vector<Digest> digests(trees_.size());
+    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
+        expand_all(trees_[t], *workers[worker]);
+        digests[t] = tree_digest(trees_[t], data_, class_keys_);
+    });
+    mutation.done();
+    return forest_digest(data_, totals_, class_keys_, digests);
+}
+
+std::optional<std::string> Forest::verify(Execution const& how, Progress const& progress) {
+    std::unique_lock const lock(mutex_);
+    require_intact();
+    std::vector<Slot> const slots = data_.slots();
+    auto const by_tree = rows_by_tree(slots);
+    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
+    std::vector<std::optional<std::string>> differences(trees_.size());
+    parallel_for(
+        trees_.size(), how.n_threads,
+        [&](std::size_t t, std::size_t worker) {
+            std::vector<Slot> rows = by_tree.empty() ? slots : by_tree[t];
+            Tree retrained(root_key(params_.seed, static_cast<std::uint32_t>(t)), totals_.size());
+            grower(*workers[worker]).grow(retrained, Tree::kRoot, rows, retrained.root());
+            expand_all(trees_[t], *workers[worker]);
+            differences[t] = find_difference(trees_[t], retrained);
+        },
+        progress);
+    for (std::size_t t = 0; t < trees_.size(); ++t)
+        if (differences[t])
+            return "tree " + std::to_string(t) + ": " + *differences[t];
+    return std::nullopt;
+}
+
+std::optional<std::string> Forest::check(Execution const& how) const {
+    std::shared_lock const lock(mutex_);
+    require_intact();
+    if (auto reason = data_.find_inconsistency())
+        return reason;
+    std::vector<Slot> const slots = data_.slots();
+    auto const by_tree = rows_by_tree(slots);
+    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
+    std::vector<std::optional<std::string>> reasons(trees_.size());
+    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
+        Grower its_grower = grower(*workers[worker]);
+        reasons[t] =
+            find_inconsistency(trees_[t], by_tree.empty() ? slots : by_tree[t], params_, its_grower, *workers[worker]);
+    });
+    for (std::size_t t = 0; t < trees_.size(); ++t)
+        if (reasons[t])
+            return "tree " + std::to_string(t) + ", " + *reasons[t];
+    return std::nullopt;
+}
+
+namespace {
+
+class TreeExporter {
+public:
+    TreeExporter(Tree const& tree, Dataset const& data, std::size_t n_classes)
+        : tree_(tree), data_(data), n_classes_(n_classes) {}
+
+    TreeArrays run() {
+        visit(Tree::kRoot, 0);
+        return std::move(arrays_);
+    }
+
+private:
+    void visit(NodeIndex index, std::uint32_t depth) {
+        Node const& node = tree_.node(index);
+        std::size_t const place = arrays_.kind.size();
+        arrays_.kind.push_back(static_cast<std::uint8_t>(node.kind));
+        arrays_.depth.push_back(depth);
+        arrays_.attribute.push_back(node.attribute);
+        arrays_.threshold.push_back(node.is_split() ? to_float(node.threshold()) : 0.0F);
+        arrays_.counts.resize(arrays_.counts.size() + n_classes_, 0);
+        arrays_.n_ids.push_back(node.is_split() ? 0 : node.n_rows());
+        if (node.is_split())
+            visit_children(node, place, depth);
+        else
+            add_rows(node, place);
+    }
+
+    void visit_children(Node const& node, std::size_t place, std::uint32_t depth) {
+        for (Side const side : {Side::left, Side::right}) {
+            std::size_t const child = arrays_.kind.size();
+            visit(node.child(side), depth + 1);
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                arrays_.counts[place * n_classes_ + y] += arrays_.counts[child * n_classes_ + y];
+        }
+    }
+
+    void add_rows(Node const& node, std::size_t place) {
+        std::ranges::copy(tree_.counts(node), arrays_.counts.begin() + static_cast<std::ptrdiff_t>(place * n_classes_));
+        auto const begin = static_cast<std::ptrdiff_t>(arrays_.ids.size());
+        for (Slot const slot : tree_.rows(node)) arrays_.ids.push_back(data_.id(slot));
+        std::sort(arrays_.ids.begin() + begin, arrays_.ids.end());
+    }
+
+    Tree const& tree_;
+    Dataset const& data_;
+    std::size_t n_classes_;
+    TreeArrays arrays_;
+};
+
+}  // namespace
+
+TreeArrays Forest::tree_arrays(std::size_t tree) {
+    std::unique_lock const lock(mutex_);
+    require_intact();
+    if (tree >= trees_.size())
+        throw InvalidArgument("There is no tree " + std::to_string(tree) + ".");
+    Worker worker(data_.n_attributes());
+    expand_all(trees_[tree], worker);
+    return TreeExporter(trees_[tree], data_, totals_.size()).run();
+}
+
+MemoryUse Forest::memory() const {
+    std::shared_lock const lock(mutex_);
+    MemoryUse use;
+    use.data = data_.memory();
+    for (Tree const& tree : trees_) {
+        TreeMemory const its = tree.memory();
+        use.structure += sizeof(Tree) + its.structure;
+        use.decision_stats += its.decision_stats;
+        use.leaf_stats += its.leaf_stats;
+    }
+    return use;
+}
+
+std::vector<RowId> Forest::ids() const {
+    std::shared_lock const lock(mutex_);
+    std::vector<RowId> ids;
+    for (Slot const slot : data_.slots()) ids.push_back(data_.id(slot));
+    std::ranges::sort(ids);
+    return ids;
+}
+
+bool Forest::holds(RowId id) const {
+    std::shared_lock const lock(mutex_);
+    return data_.find(id).has_value();
+}
+
+std::size_t Forest::n_rows() const {
+    std::shared_lock const lock(mutex_);
+    return data_.n_rows();
+}
+
+std::size_t Forest::n_classes() const {
+    std::shared_lock const lock(mutex_);
+    return totals_.size();
+}
+
+std::size_t Forest::n_unbuilt() const {
+    std::shared_lock const lock(mutex_);
+    return count_unbuilt();
+}
+
+std::vector<std::uint8_t> Forest::raw_data() const {
+    std::shared_lock const lock(mutex_);
+    return data_.raw_bytes();
+}
+
+}  // namespace deciduous

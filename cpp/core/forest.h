@@ -1,0 +1,119 @@
+// The forest: trees, the rows they were grown from, and threads. The whole interface that the bindings see.
+//
+// Every call sees the forest before or after an update, never in between. Predictions run side by side; a call that
+// changes anything, a postponed subtree included, runs alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataset.h"
+#include "fingerprint.h"
+#include "grow.h"
+#include "parallel.h"
+#include "params.h"
+#include "tree.h"
+#include "update.h"
+
+namespace deciduous {
+
+struct MemoryUse {
+    std::size_t data = 0;
+    std::size_t structure = 0;
+    std::size_t decision_stats = 0;
+    std::size_t leaf_stats = 0;
+};
+
+// A tree as arrays over its nodes in preorder, left before right.
+struct TreeArrays {
+    std::vector<std::uint8_t> kind;  // NodeKind
+    std::vector<std::uint32_t> depth;
+    std::vector<Attribute> attribute;  // 0 at leaves
+    std::vector<float> threshold;      // 0 at leaves
+    std::vector<Count> counts;         // rows per class, n_classes for each node
+    std::vector<RowId> ids;            // of the rows of all leaves, ascending within a leaf
+    std::vector<std::uint32_t> n_ids;  // how many of them each node has; 0 at splits
+};
+
+// How a call is to be carried out; never changes its result.
+struct Execution {
+    std::size_t n_threads = 1;
+    bool lazy = false;
+};
+
+class Forest {
+public:
+    Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes, std::span<ClassKey const> class_keys);
+
+    // Grows all trees from these rows; for a forest that never held any.
+    void fit(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels, Execution const& how,
+             Progress const& progress);
+
+    UpdateCost delete_rows(std::span<RowId const> ids, Execution const& how);
+
+    // Labels up to class_keys.size() are allowed; there may be more of them than before.
+    UpdateCost add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels,
+                        std::span<ClassKey const> class_keys, Execution const& how);
+
+    // What delete_rows would return; nothing changes.
+    [[nodiscard]] UpdateCost deletion_cost(std::span<RowId const> ids, Execution const& how) const;
+
+    // Rows retrained if each id alone were deleted.
+    [[nodiscard]] std::vector<std::uint64_t> deletion_costs(std::span<RowId const> ids, Execution const& how) const;
+
+    // The class shares of each row: n_classes values per row. Needs at least one training row.
+    [[nodiscard]] std::vector<double> predict(Matrix const& rows, Execution const& how);
+
+    [[nodiscard]] Digest fingerprint(Execution const& how);
+
+    // Where the trees differ from retrained ones, or nothing.
+    [[nodiscard]] std::optional<std::string> verify(Execution const& how, Progress const& progress);
+
+    // The first statistic that differs from a recount, or nothing.
+    [[nodiscard]] std::optional<std::string> check(Execution const& how) const;
+
+    [[nodiscard]] TreeArrays tree_arrays(std::size_t tree);
+    [[nodiscard]] MemoryUse memory() const;
+    [[nodiscard]] std::vector<RowId> ids() const;
+    [[nodiscard]] bool holds(RowId id) const;
+    [[nodiscard]] std::size_t n_rows() const;
+    [[nodiscard]] std::size_t n_classes() const;
+    [[nodiscard]] std::size_t n_unbuilt() const;
+    [[nodiscard]] std::vector<std::uint8_t> raw_data() const;
+
+private:
+    class Mutation;
+
+    [[nodiscard]] std::vector<Slot> find_slots(std::span<RowId const> ids) const;
+    [[nodiscard]] std::vector<std::vector<Slot>> rows_by_tree(std::span<Slot const> slots) const;
+    [[nodiscard]] std::vector<std::uint32_t> trees_of(RowId id) const;
+    [[nodiscard]] UpdateContext context(Execution const& how) const;
+    [[nodiscard]] UpdateCost update_trees(std::span<Slot const> removed, std::span<Slot const> added,
+                                          Execution const& how);
+    [[nodiscard]] std::vector<std::unique_ptr<Worker>> make_workers(std::size_t n) const;
+    [[nodiscard]] Grower grower(Worker& worker) const;
+    void require_intact() const;
+    void set_classes(std::span<ClassKey const> class_keys);
+    [[nodiscard]] std::size_t count_unbuilt() const;
+    void expand_all(Tree& tree, Worker& worker) const;
+    void expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const;
+    [[nodiscard]] std::vector<double> predict_built(Matrix const& rows, std::size_t n_threads) const;
+    void predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const;
+
+    Params params_;
+    Tuning tuning_;
+    Dataset data_;
+    std::vector<ClassKey> class_keys_;
+    std::vector<Count> totals_;
+    std::vector<Tree> trees_;
+    std::vector<std::unique_ptr<Worker>> workers_;  // of calls that run alone
+    bool is_broken_ = false;
+    mutable FairSharedMutex mutex_;
+};
+
+}  // namespace deciduous

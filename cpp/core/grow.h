@@ -1,0 +1,153 @@
+// From rows to subtrees: the only code that makes splits (docs/algorithm.md, 2.4).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "candidates.h"
+#include "dataset.h"
+#include "params.h"
+#include "stats.h"
+#include "tree.h"
+#include "types.h"
+
+namespace deciduous {
+
+// The attributes not known to be constant. What is constant at a node is constant below it, so a descent retires
+// attributes and a return restores them: whoever visits a node opens a scope.
+class ActiveAttributes {
+public:
+    explicit ActiveAttributes(std::size_t n_attributes);
+
+    // Restores, at its end, what was active at its beginning.
+    class Scope {
+    public:
+        explicit Scope(ActiveAttributes& attributes) : attributes_(attributes), n_active_(attributes.n_active_) {}
+        ~Scope() { attributes_.n_active_ = n_active_; }
+        Scope(Scope const&) = delete;
+        Scope& operator=(Scope const&) = delete;
+
+    private:
+        ActiveAttributes& attributes_;
+        std::size_t n_active_;
+    };
+
+    [[nodiscard]] std::span<Attribute const> active() const { return {order_.data(), n_active_}; }
+    [[nodiscard]] std::span<Attribute const> retired() const { return std::span(order_).subspan(n_active_); }
+    void retire(Attribute attribute);
+
+private:
+    std::vector<Attribute> order_;  // active ones first
+    std::vector<std::uint32_t> position_;
+    std::size_t n_active_;
+};
+
+// Vectors lent out and taken back, so that walking a tree allocates nothing once it has been walked before.
+class SlotBuffers {
+public:
+    class Loan {
+    public:
+        explicit Loan(SlotBuffers& owner) : owner_(&owner) {
+            if (!owner.free_.empty()) {
+                slots = std::move(owner.free_.back());
+                owner.free_.pop_back();
+                slots.clear();
+            }
+        }
+        ~Loan() { owner_->free_.push_back(std::move(slots)); }
+        Loan(Loan const&) = delete;
+        Loan& operator=(Loan const&) = delete;
+
+        std::vector<Slot> slots;
+
+    private:
+        SlotBuffers* owner_;
+    };
+
+private:
+    std::vector<std::vector<Slot>> free_;
+};
+
+// All that one thread needs to work on trees of a forest.
+struct Worker {
+    explicit Worker(std::size_t n_attributes) : active(n_attributes) {}
+
+    Workspace work;
+    ActiveAttributes active;
+    SlotBuffers buffers;
+    std::vector<Label> labels;
+    std::vector<Count> totals;
+    std::vector<Slot> partition;
+    std::vector<std::pair<std::uint64_t, Attribute>> order;
+    std::vector<std::size_t> stale;  // candidates of a node that must be scanned again
+    SplitStats planned;              // statistics of a node as they would be after a change
+};
+
+// How a node at some depth chooses its split.
+struct Sampling {
+    NodeKind kind;
+    CandidateScheme scheme;
+    std::uint32_t n_attributes;
+    std::uint32_t n_thresholds;
+};
+
+[[nodiscard]] Sampling sampling_at(std::uint32_t depth, Params const& params);
+
+class Grower {
+public:
+    Grower(Params const& params, Tuning const& tuning, Dataset const& data, std::size_t n_classes, Worker& worker)
+        : params_(params), tuning_(tuning), data_(data), n_classes_(n_classes), worker_(worker) {}
+
+    // Turns the node into the subtree of these rows (ascending). The rows are permuted.
+    void grow(Tree& tree, NodeIndex node, std::span<Slot> rows, Place place);
+
+    // Turns an unbuilt node into a leaf or a split, with unbuilt children if `only_one_level`.
+    void expand(Tree& tree, NodeIndex node, Place place, bool only_one_level);
+
+    // Turns the node into a split of the rows and makes its children: grown, or left unbuilt.
+    void grow_children(Tree& tree, NodeIndex node, Split const& split, std::optional<SplitStats> stats,
+                       std::span<Slot> rows, Place place, bool leave_unbuilt);
+
+    // Whether the rows are a leaf before any split is considered.
+    [[nodiscard]] bool must_be_leaf(std::span<Count const> totals, std::uint32_t depth) const;
+
+    // Gathers what scanning needs to know about rows; valid until the next call.
+    [[nodiscard]] NodeView view(std::span<Slot const> rows, Key key);
+    [[nodiscard]] std::span<Count const> count_classes(std::span<Slot const> rows);
+
+    // The node's split, searched among the active attributes; those found constant are retired. Fills `stats` if given.
+    [[nodiscard]] std::optional<Split> find_split(NodeView const& node, Sampling const& sampling, SplitStats* stats);
+
+    // The best split that known candidates offer.
+    [[nodiscard]] std::optional<Split> best_split(SplitStats const& stats, Sampling const& sampling);
+
+    [[nodiscard]] std::optional<Candidates> scan(NodeView const& node, Attribute attribute, Sampling const& sampling);
+
+    // Whether statistics of a node are worth their memory.
+    [[nodiscard]] bool is_worth_caching(std::size_t n_rows) const { return n_rows >= tuning_.min_cached_rows; }
+    [[nodiscard]] bool is_worth_keeping(SplitStats const& stats, std::size_t n_rows, Sampling const& sampling) const;
+
+    // Moves the rows left of the split to the front, keeping their order on both sides; how many they are.
+    std::size_t partition(std::span<Slot> rows, Attribute attribute, Value threshold);
+
+    [[nodiscard]] SampleSize sample_size(Sampling const& sampling) const {
+        return {sampling.n_thresholds, tuning_.reserve, tuning_.min_sampled_rows};
+    }
+
+private:
+    [[nodiscard]] Scoring scoring(std::span<Count const> totals) const {
+        return {params_.criterion, params_.min_samples_leaf, totals};
+    }
+    void note_constants(NodeView const& node, std::optional<std::uint64_t> last_order, SplitStats& stats) const;
+
+    Params const& params_;
+    Tuning const& tuning_;
+    Dataset const& data_;
+    std::size_t n_classes_;
+    Worker& worker_;
+};
+
+}  // namespace deciduous

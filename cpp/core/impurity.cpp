@@ -1,0 +1,83 @@
+#include "impurity.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+
+namespace deciduous {
+
+namespace {
+
+constexpr int kLogDigits = 28;
+constexpr Count kTableSize = 4096;  // most nodes are small; 32 KB of logarithms stay in the cache
+
+std::int64_t weighted_log(Count n) {
+    static auto const table = [] {
+        std::array<std::int64_t, kTableSize> logs{};
+        for (Count i = 1; i < kTableSize; ++i) logs[i] = static_cast<std::int64_t>(i) * fixed_log2(i);
+        return logs;
+    }();
+    return n < kTableSize ? table[n] : static_cast<std::int64_t>(n) * fixed_log2(n);
+}
+
+double gini_score(std::span<Count const> left, std::span<Count const> totals) {
+    std::uint64_t n_left = 0;
+    std::uint64_t n_right = 0;
+    std::uint64_t squares_left = 0;
+    std::uint64_t squares_right = 0;
+    for (std::size_t y = 0; y < left.size(); ++y) {
+        std::uint64_t const l = left[y];
+        std::uint64_t const r = totals[y] - left[y];
+        n_left += l;
+        n_right += r;
+        squares_left += l * l;
+        squares_right += r * r;
+    }
+    return -(static_cast<double>(squares_left) / static_cast<double>(n_left) +
+             static_cast<double>(squares_right) / static_cast<double>(n_right));
+}
+
+double entropy_score(std::span<Count const> left, std::span<Count const> totals) {
+    Count n_left = 0;
+    Count n_right = 0;
+    std::int64_t score = 0;
+    for (std::size_t y = 0; y < left.size(); ++y) {
+        Count const l = left[y];
+        Count const r = totals[y] - left[y];
+        n_left += l;
+        n_right += r;
+        score -= weighted_log(l) + weighted_log(r);
+    }
+    return static_cast<double>(score + weighted_log(n_left) + weighted_log(n_right));
+}
+
+}  // namespace
+
+std::int64_t fixed_log2(Count n) {
+    int const e = std::bit_width(n) - 1;
+    std::uint64_t z = static_cast<std::uint64_t>(n) << (63 - e);
+    std::int64_t digits = 0;
+    for (int i = 0; i < kLogDigits; ++i) {
+        __extension__ using Wide = unsigned __int128;
+        Wide const square = static_cast<Wide>(z) * z;
+        bool const digit = (square >> 127) != 0;
+        z = static_cast<std::uint64_t>(square >> (digit ? 64 : 63));
+        digits = 2 * digits + (digit ? 1 : 0);
+    }
+    return (static_cast<std::int64_t>(e) << kLogDigits) + digits;
+}
+
+double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals) {
+    return criterion == Criterion::gini ? gini_score(left, totals) : entropy_score(left, totals);
+}
+
+Count sum(std::span<Count const> counts) {
+    return std::accumulate(counts.begin(), counts.end(), Count{0});
+}
+
+bool is_pure(std::span<Count const> counts) {
+    return std::ranges::count_if(counts, [](Count n) { return n > 0; }) <= 1;
+}
+
+}  // namespace deciduous

@@ -1,0 +1,23 @@
+// Scores of splits: pure functions of class counts (docs/algorithm.md, 2.7).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "params.h"
+#include "types.h"
+
+namespace deciduous {
+
+// How bad it is to put `left` of the rows counted by `totals` on the left; lower is better. Both sides have rows.
+[[nodiscard]] double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals);
+
+[[nodiscard]] Count sum(std::span<Count const> counts);
+
+// Whether at most one class has rows.
+[[nodiscard]] bool is_pure(std::span<Count const> counts);
+
+// log2(n) in units of 2^-28, by integers only, so that every machine agrees.
+[[nodiscard]] std::int64_t fixed_log2(Count n);
+
+}  // namespace deciduous

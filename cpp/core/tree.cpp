@@ -1,0 +1,208 @@
+#include "tree.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace deciduous {
+
+void sort_slots(std::vector<Slot>& slots) {
+    constexpr std::size_t kMinForBitmap = 1024;
+    if (slots.size() < kMinForBitmap) {
+        std::ranges::sort(slots);
+        return;
+    }
+    // Slots are distinct: setting bits and reading them back in order takes one pass each.
+    auto const [least, greatest] = std::ranges::minmax(slots);
+    Slot const base = least;
+    std::vector<std::uint64_t> bitmap((greatest - base) / 64 + 1, 0);
+    for (Slot const slot : slots) bitmap[(slot - base) / 64] |= std::uint64_t{1} << ((slot - base) % 64);
+    auto place = slots.begin();
+    for (std::size_t i = 0; i < bitmap.size(); ++i)
+        for (std::uint64_t word = bitmap[i]; word != 0; word &= word - 1)
+            *place++ = base + static_cast<Slot>(64 * i) + static_cast<Slot>(std::countr_zero(word));
+}
+
+Tree::Tree(Key root, std::size_t n_classes) : root_key_(root), n_classes_(n_classes), nodes_(1) {
+    make_leaf(kRoot, std::vector<Count>(n_classes, 0), {});
+}
+
+std::span<Count const> Tree::counts(Node const& node) const {
+    return blocks_.block(node.link, n_classes_);
+}
+
+std::span<Slot const> Tree::rows(Node const& node) const {
+    return blocks_.block(node.link, n_words(node.n_rows())).subspan(n_classes_);
+}
+
+SplitStats const* Tree::stats(Node const& node) const {
+    return node.is_split() && node.stats != Node::kNone ? stats_[node.stats].get() : nullptr;
+}
+
+SplitStats* Tree::stats(NodeIndex index) {
+    return const_cast<SplitStats*>(std::as_const(*this).stats(nodes_[index]));
+}
+
+void Tree::gather(NodeIndex index, std::vector<Slot>& slots) const {
+    slots.clear();
+    std::vector<NodeIndex> pending{index};
+    while (!pending.empty()) {
+        Node const& its = nodes_[pending.back()];
+        pending.pop_back();
+        if (its.is_split()) {
+            pending.push_back(its.child(Side::right));
+            pending.push_back(its.child(Side::left));
+        } else {
+            auto const more = rows(its);
+            slots.insert(slots.end(), more.begin(), more.end());
+        }
+    }
+    sort_slots(slots);
+}
+
+// Gives back everything the node owns; what it is itself is up to the caller.
+void Tree::release(NodeIndex index) {
+    std::vector<NodeIndex> pending{index};
+    while (!pending.empty()) {
+        NodeIndex const current = pending.back();
+        Node const its = nodes_[current];
+        pending.pop_back();
+        if (!its.is_split()) {
+            if (its.link != Node::kNone)
+                blocks_.free(its.link, n_words(its.n_rows()));
+            n_unbuilt_ -= its.kind == NodeKind::unbuilt ? 1 : 0;
+            continue;
+        }
+        drop_stats(current);
+        pending.push_back(its.child(Side::left));
+        pending.push_back(its.child(Side::right));
+        free_pairs_.push_back(its.link);
+    }
+}
+
+void Tree::fill(NodeIndex index, NodeKind kind, std::span<Count const> counts, std::span<Slot const> rows) {
+    release(index);
+    auto const n_rows = static_cast<Count>(rows.size());
+    Node its;
+    its.kind = kind;
+    its.threshold_or_n = n_rows;
+    its.link = blocks_.allocate(n_words(n_rows));
+    auto const block = blocks_.block(its.link, n_words(n_rows));
+    std::ranges::copy(counts, block.begin());
+    std::ranges::copy(rows, block.begin() + static_cast<std::ptrdiff_t>(n_classes_));
+    nodes_[index] = its;
+}
+
+void Tree::make_leaf(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows) {
+    fill(index, NodeKind::leaf, counts, rows);
+}
+
+void Tree::make_unbuilt(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows) {
+    fill(index, NodeKind::unbuilt, counts, rows);
+    ++n_unbuilt_;
+}
+
+void Tree::make_split(NodeIndex index, NodeKind kind, Split const& split) {
+    release(index);
+    Node its;
+    its.kind = kind;
+    its.attribute = split.attribute;
+    its.threshold_or_n = split.threshold;
+    its.link = allocate_pair();
+    nodes_[index] = its;
+}
+
+NodeIndex Tree::allocate_pair() {
+    NodeIndex pair = 0;
+    if (free_pairs_.empty()) {
+        pair = static_cast<NodeIndex>(nodes_.size());
+        nodes_.resize(nodes_.size() + 2);
+    } else {
+        pair = free_pairs_.back();
+        free_pairs_.pop_back();
+    }
+    nodes_[pair] = nodes_[pair + 1] = Node{};
+    return pair;
+}
+
+void Tree::change_rows(NodeIndex index, Dataset const& data, Changes const& changes) {
+    Node& its = nodes_[index];
+    auto const before = rows(its);
+    std::vector<Slot> kept;
+    kept.reserve(before.size());
+    std::ranges::set_difference(before, changes.removed, std::back_inserter(kept));
+    std::vector<Slot> after;
+    after.reserve(kept.size() + changes.added.size());
+    std::ranges::merge(kept, changes.added, std::back_inserter(after));
+
+    auto const n_after = static_cast<Count>(after.size());
+    if (!WordBlocks::fit_alike(n_words(its.n_rows()), n_words(n_after))) {
+        std::vector<Count> const old_counts(counts(its).begin(), counts(its).end());
+        blocks_.free(its.link, n_words(its.n_rows()));
+        its.link = blocks_.allocate(n_words(n_after));
+        std::ranges::copy(old_counts, blocks_.block(its.link, n_classes_).begin());
+    }
+    its.threshold_or_n = n_after;
+    auto const block = blocks_.block(its.link, n_words(n_after));
+    for (Slot const slot : changes.removed) --block[data.label(slot)];
+    for (Slot const slot : changes.added) ++block[data.label(slot)];
+    std::ranges::copy(after, block.begin() + static_cast<std::ptrdiff_t>(n_classes_));
+}
+
+void Tree::set_stats(NodeIndex index, SplitStats stats) {
+    drop_stats(index);
+    std::uint32_t place = 0;
+    if (free_stats_.empty()) {
+        place = static_cast<std::uint32_t>(stats_.size());
+        stats_.emplace_back();
+    } else {
+        place = free_stats_.back();
+        free_stats_.pop_back();
+    }
+    stats_[place] = std::make_unique<SplitStats>(std::move(stats));
+    nodes_[index].stats = place;
+}
+
+void Tree::drop_stats(NodeIndex index) {
+    Node& its = nodes_[index];
+    if (its.stats == Node::kNone)
+        return;
+    stats_[its.stats].reset();
+    free_stats_.push_back(its.stats);
+    its.stats = Node::kNone;
+}
+
+void Tree::widen(std::size_t n_classes) {
+    WordBlocks wide;
+    auto const is_in_use = [this] {
+        std::vector<bool> used(nodes_.size(), true);
+        for (NodeIndex const pair : free_pairs_) used[pair] = used[pair + 1] = false;
+        return used;
+    }();
+    for (NodeIndex index = 0; index < nodes_.size(); ++index) {
+        Node& its = nodes_[index];
+        if (!is_in_use[index] || its.is_split())
+            continue;
+        auto const offset = wide.allocate(n_classes + its.n_rows());
+        auto const block = wide.block(offset, n_classes + its.n_rows());
+        std::ranges::fill(block, 0U);
+        std::ranges::copy(counts(its), block.begin());
+        std::ranges::copy(rows(its), block.begin() + static_cast<std::ptrdiff_t>(n_classes));
+        its.link = offset;
+    }
+    for (auto const& stats : stats_)
+        if (stats)
+            stats->widen(n_classes);
+    blocks_ = std::move(wide);
+    n_classes_ = n_classes;
+}
+
+TreeMemory Tree::memory() const {
+    TreeMemory memory;
+    memory.structure = nodes_.capacity() * sizeof(Node) + free_pairs_.capacity() * sizeof(NodeIndex);
+    memory.leaf_stats = blocks_.memory();
+    memory.decision_stats = stats_.capacity() * sizeof(stats_[0]) + free_stats_.capacity() * sizeof(std::uint32_t);
+    for (auto const& stats : stats_) memory.decision_stats += stats ? stats->memory() : 0;
+    return memory;
+}
+
+}  // namespace deciduous

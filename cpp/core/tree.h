@@ -1,0 +1,108 @@
+// The structure of one tree: nodes, the rows of its leaves, and the statistics of its large splits. Knows how a tree is
+// stored, not how it is grown or changed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hash.h"
+#include "stats.h"
+#include "types.h"
+#include "word_blocks.h"
+
+namespace deciduous {
+
+enum class NodeKind : std::uint32_t { leaf, random, greedy, unbuilt };
+enum class Side : std::uint32_t { left = kLeft, right = kRight };
+
+// 16 bytes. Children are allocated in pairs, so one link leads to both.
+struct Node {
+    NodeKind kind : 2 = NodeKind::leaf;
+    Attribute attribute : 30 = 0;      // split
+    std::uint32_t threshold_or_n = 0;  // split: threshold; leaf and unbuilt: number of rows
+    std::uint32_t link = kNone;  // split: left child, the right one follows; leaf and unbuilt: block of counts and rows
+    std::uint32_t stats = kNone;  // split: its statistics, if any
+
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+    [[nodiscard]] bool is_split() const { return kind == NodeKind::random || kind == NodeKind::greedy; }
+    [[nodiscard]] Value threshold() const { return threshold_or_n; }
+    [[nodiscard]] Count n_rows() const { return threshold_or_n; }
+    [[nodiscard]] NodeIndex child(Side side) const { return link + static_cast<NodeIndex>(side); }
+};
+static_assert(sizeof(Node) == 16);
+
+// Where a node stands: all that its subtree depends on beside its rows.
+struct Place {
+    std::uint32_t depth;
+    Key key;
+    [[nodiscard]] Place child(Side side) const { return {depth + 1, hash(key, static_cast<std::uint64_t>(side))}; }
+};
+
+struct TreeMemory {
+    std::size_t structure = 0;
+    std::size_t decision_stats = 0;
+    std::size_t leaf_stats = 0;
+};
+
+class Tree {
+public:
+    static constexpr NodeIndex kRoot = 0;
+
+    // A single leaf without rows.
+    Tree(Key root, std::size_t n_classes);
+
+    [[nodiscard]] Place root() const { return {0, root_key_}; }
+    [[nodiscard]] Node const& node(NodeIndex index) const { return nodes_[index]; }
+    [[nodiscard]] std::size_t n_nodes() const { return nodes_.size() - 2 * free_pairs_.size(); }
+    [[nodiscard]] std::size_t n_unbuilt() const { return n_unbuilt_; }
+
+    // Of a leaf or an unbuilt node.
+    [[nodiscard]] std::span<Count const> counts(Node const& node) const;
+    [[nodiscard]] std::span<Slot const> rows(Node const& node) const;
+
+    // Of a split that has them, else null.
+    [[nodiscard]] SplitStats const* stats(Node const& node) const;
+    [[nodiscard]] SplitStats* stats(NodeIndex index);
+
+    // The slots of all rows below a node, ascending.
+    void gather(NodeIndex index, std::vector<Slot>& slots) const;
+
+    // Each of these replaces what the node was; its former subtree is released.
+    void make_leaf(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows);
+    void make_unbuilt(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows);
+    void make_split(NodeIndex index, NodeKind kind, Split const& split);
+
+    // Replaces the rows of a leaf or an unbuilt node by those with the changes made.
+    void change_rows(NodeIndex index, Dataset const& data, Changes const& changes);
+
+    void set_threshold(NodeIndex index, Value threshold) { nodes_[index].threshold_or_n = threshold; }
+    void set_stats(NodeIndex index, SplitStats stats);
+    void drop_stats(NodeIndex index);
+
+    void widen(std::size_t n_classes);
+    [[nodiscard]] TreeMemory memory() const;
+
+private:
+    void release(NodeIndex index);
+    void fill(NodeIndex index, NodeKind kind, std::span<Count const> counts, std::span<Slot const> rows);
+    [[nodiscard]] NodeIndex allocate_pair();
+    [[nodiscard]] std::size_t n_words(Count n_rows) const { return n_classes_ + n_rows; }
+
+    Key root_key_;
+    std::size_t n_classes_;
+    std::vector<Node> nodes_;
+    std::vector<NodeIndex> free_pairs_;
+    WordBlocks blocks_;  // of leaves and unbuilt nodes: rows per class, then slots ascending
+    std::vector<std::unique_ptr<SplitStats>> stats_;
+    std::vector<std::uint32_t> free_stats_;
+    std::size_t n_unbuilt_ = 0;
+};
+
+// Sorts distinct slots.
+void sort_slots(std::vector<Slot>& slots);
+
+}  // namespace deciduous

@@ -1,0 +1,47 @@
+// The numbers the core works with, chosen once.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+namespace deciduous {
+
+using RowId = std::int64_t;       // the user's name of a row
+using Slot = std::uint32_t;       // where a row is kept; reused after a deletion, so never part of the model
+using Attribute = std::uint32_t;  // column number
+using Label = std::uint32_t;      // class number, in order of first appearance
+using Count = std::uint32_t;      // number of rows; a forest holds fewer than 2^30
+using NodeIndex = std::uint32_t;  // position in a tree's node array
+using Key = std::uint64_t;        // hash that names a node, see hash.h
+
+// A value is the order-preserving image of a float32 in 32-bit integers: comparisons, sorting and packing are integer
+// operations, NaN is an ordinary value behind every number, and no comparison has a special case.
+using Value = std::uint32_t;
+
+inline constexpr Value kMissing = 0xFFFFFFFEU;   // NaN
+inline constexpr Value kNoValue = 0xFFFFFFFFU;   // behind everything: "there is no such value"
+inline constexpr Value kInfinity = 0xFF800000U;  // +inf: behind every number, before NaN; only ever a threshold
+
+inline constexpr Count kMaxRows = Count{1} << 30;
+
+inline constexpr std::uint32_t kSignBit = 0x80000000U;
+
+[[nodiscard]] inline Value to_value(float x) {
+    if (x != x)
+        return kMissing;
+    auto const bits = std::bit_cast<std::uint32_t>(x == 0.0F ? 0.0F : x);  // -0.0 is 0.0
+    return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
+}
+
+[[nodiscard]] inline std::uint32_t float_bits(Value value) {
+    return (value & kSignBit) != 0 ? value ^ kSignBit : ~value;
+}
+
+[[nodiscard]] inline float to_float(Value value) {
+    if (value == kMissing)
+        return std::numeric_limits<float>::quiet_NaN();
+    return std::bit_cast<float>(float_bits(value));
+}
+
+}  // namespace deciduous

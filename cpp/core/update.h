@@ -1,0 +1,38 @@
+// What a change of rows does to a tree: worked out without touching it, or carried out, by the same code.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "candidates.h"
+#include "grow.h"
+#include "tree.h"
+
+namespace deciduous {
+
+// Splits that changed, and the rows under them (the paper's measure of the cost of a deletion), by depth.
+struct UpdateCost {
+    std::vector<std::uint64_t> nodes_rebuilt;
+    std::vector<std::uint64_t> rows_retrained;
+
+    void record(std::uint32_t depth, std::size_t n_rows);
+    void merge(UpdateCost const& other);
+    [[nodiscard]] std::uint64_t total_rows_retrained() const;
+};
+
+struct UpdateContext {
+    Params const& params;
+    Tuning const& tuning;
+    Dataset const& data;  // holds the removed rows still, and the added ones already
+    std::size_t n_classes;
+    bool lazy;
+};
+
+// The cost of the changes; nothing changes.
+[[nodiscard]] UpdateCost plan_update(UpdateContext const& context, Tree const& tree, Changes const& changes,
+                                     Worker& worker);
+
+// Carries the changes out.
+UpdateCost apply_update(UpdateContext const& context, Tree& tree, Changes const& changes, Worker& worker);
+
+}  // namespace deciduous

@@ -1,0 +1,55 @@
+"""What can go wrong, in the user's words. Each error is also the builtin that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def shown(values: Iterable[object], at_most: int = 5) -> str:
+    """The first few values, for a message."""
+    texts = [str(value) for value in values]
+    more = len(texts) - at_most
+    return ", ".join(texts[:at_most]) + (f" and {more} more" if more > 0 else "")
+
+
+class DeciduousError(Exception):
+    """Base of all errors of this package."""
+
+
+class InvalidInputError(DeciduousError, ValueError):
+    """Data, ids or parameters that cannot be used; nothing was changed."""
+
+
+class UnknownRowError(DeciduousError, KeyError):
+    """Rows that the forest does not hold; nothing was changed."""
+
+    def __init__(self, ids: Iterable[int], n_rows: int) -> None:
+        self.ids = tuple(ids)
+        self.n_rows = n_rows
+        super().__init__(self.ids)
+
+    def __str__(self) -> str:
+        return (
+            f"The forest does not hold the rows {shown(self.ids)}: deleted before, or never added. "
+            f"Nothing was changed. `ids_` lists the {self.n_rows} rows it holds."
+        )
+
+
+class RowExistsError(InvalidInputError):
+    """Ids of rows to add that the forest already holds; nothing was changed."""
+
+    def __init__(self, ids: Iterable[int]) -> None:
+        self.ids = tuple(ids)
+        super().__init__(
+            f"The forest already holds the rows {shown(self.ids)}. Nothing was changed. "
+            "Delete them first to replace them, or leave `ids` out to get fresh ones."
+        )
+
+
+class EmptyForestError(DeciduousError, ValueError):
+    """A prediction asked of a forest whose rows have all been deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The forest holds no rows, so it cannot predict: all of them were deleted. Add rows first."
+        )

@@ -1,0 +1,333 @@
+"""The forest that lets go of data."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._validation import (
+    class_keys,
+    core_params,
+    float32_matrix,
+    id_array,
+    ids_for_rows,
+    label_array,
+    seed_from,
+)
+from .errors import EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
+from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
+
+KINDS = ("leaf", "random", "greedy")
+
+
+class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A random forest from which training rows can be deleted, and to which rows can be added, exactly.
+
+    After any history of `delete` and `add` the forest is, byte for byte, the one that `fit` would give on the rows that are left,
+    with the same parameters and seed.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees (the paper's T).
+    max_depth : int or None, default=20
+        Depth at which every node is a leaf (d_max), at most 1000, which is also what None means.
+    n_thresholds : int or None, default=25
+        Thresholds sampled per attribute at a greedy node (k). None considers all valid ones, as an ordinary random forest does;
+        deletions are then slower, as large nodes are not cached.
+    random_depth : int, default=0
+        Nodes above this depth split at random (d_rmax): they hardly ever need retraining. `random_depth >= max_depth` gives
+        the paper's Random Trees.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Attributes considered at a greedy node (p̃): a rule, a number, a share, or all.
+    candidates : {"valid", "uniform"}, default="valid"
+        What thresholds are sampled from: the valid ones (the paper's), or the range of the attribute. With `"uniform"`,
+        `n_thresholds=1` is Extra Trees, and 20 to 30 is about as accurate as `"valid"` with fewer retrainings.
+    criterion : {"gini", "entropy"}, default="gini"
+        Measure of the quality of a split.
+    min_samples_split : int, default=2
+        Nodes with fewer rows are leaves.
+    min_samples_leaf : int, default=1
+        Splits that leave fewer rows on a side are not considered.
+    max_samples : float or None, default=None
+        Share of the trees that each row belongs to. A deletion then touches those trees only.
+    lazy : bool, default=False
+        Postpone the retraining of subtrees until something reads them. The forest is the same in the end.
+    n_jobs : int or None, default=None
+        Threads, over trees; -1 for all processors. The forest does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        An int in [0, 2**64) is the seed itself. None draws a secret one; see the README on why a seed should stay secret.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels, in the order of the columns of `predict_proba`. Labels first seen by `add` come at the end.
+    ids_ : ndarray of int64
+        The rows in the forest, ascending.
+    n_rows_ : int
+        How many they are.
+    n_features_in_ : int
+        Number of columns seen by `fit`.
+    seed_ : int
+        The seed in use.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from deciduous import DareForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = DareForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    >>> forest.delete([3, 17]).n_rows
+    2
+    >>> others = [i for i in range(150) if i not in (3, 17)]
+    >>> retrained = DareForestClassifier(n_estimators=10, random_state=0).fit(X[others], y[others], ids=others)
+    >>> forest.fingerprint() == retrained.fingerprint()
+    True
+    """
+
+    # Sizes that trade memory for time and never change a forest; see Tuning in the core. Tests vary them.
+    _tuning: ClassVar[dict[str, int]] = {}
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        max_depth: int | None = 20,
+        n_thresholds: int | None = 25,
+        random_depth: int = 0,
+        max_features: int | float | Literal["sqrt", "log2"] | None = "sqrt",
+        candidates: Literal["valid", "uniform"] = "valid",
+        criterion: Literal["gini", "entropy"] = "gini",
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_samples: float | None = None,
+        lazy: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.n_thresholds = n_thresholds
+        self.random_depth = random_depth
+        self.max_features = max_features
+        self.candidates = candidates
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_samples = max_samples
+        self.lazy = lazy
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ------------------------------------------------------------------------------------------ training and updating
+
+    def fit(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | None = None) -> Self:
+        """Train on these rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+            Numbers, used as float32. NaN is a value of its own that orders after every number.
+        y : array of shape (n_rows,)
+            Labels, of any number of classes.
+        ids : array of int, optional
+            Unique names of the rows, for `delete`. Default: 0, 1, 2, …
+        """
+        rows = float32_matrix(self, X, reset=True)
+        labels = label_array(y, len(rows))
+        if len(rows) == 0:
+            raise InvalidInputError("Found array with 0 sample(s): fit needs at least one row.")
+        row_ids = ids_for_rows(ids, len(rows), first_fresh=0)
+        classes, codes = np.unique(labels, return_inverse=True)
+        seed = seed_from(self.random_state)
+        tuning = _core.Tuning()
+        for name, value in self._tuning.items():
+            setattr(tuning, name, value)
+        forest = _core.Forest(
+            core_params(self, rows.shape[1], seed), tuning, rows.shape[1], class_keys(classes)
+        )
+        forest.fit(row_ids, rows, codes.astype(np.uint32), self._n_threads(), None)
+
+        self._forest = forest
+        self._lock = threading.RLock()
+        self._first_fresh_id = int(row_ids.max()) + 1
+        self.classes_ = classes
+        self.seed_ = seed
+        return self
+
+    def delete(self, ids: ArrayLike | int) -> UpdateReport:
+        """Remove training rows as if they had never been seen. An empty list changes nothing."""
+        check_is_fitted(self)
+        row_ids = id_array(ids)
+        with self._lock, self._explaining_unknown(row_ids):
+            return UpdateReport.from_core(
+                row_ids, self._forest.delete_rows(row_ids, self._n_threads(), bool(self.lazy))
+            )
+
+    def add(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | None = None) -> UpdateReport:
+        """Add training rows as if they had been there from the start.
+
+        Labels never seen before extend `classes_` at its end. Without `ids` the rows get fresh ones, never used before; the report
+        names them.
+        """
+        check_is_fitted(self)
+        rows = float32_matrix(self, X, reset=False)
+        labels = label_array(y, len(rows))
+        with self._lock:
+            row_ids = ids_for_rows(ids, len(rows), self._first_fresh_id)
+            held = [i for i in row_ids.tolist() if self._forest.holds(i)] if ids is not None else []
+            if held:
+                raise RowExistsError(held)
+            if len(rows) == 0:
+                return UpdateReport((), (), ())
+            classes, codes = self._extended_classes(labels)
+            self.classes_ = classes
+            self._first_fresh_id = max(self._first_fresh_id, int(row_ids.max()) + 1)
+            cost = self._forest.add_rows(
+                row_ids, rows, codes, class_keys(classes), self._n_threads(), bool(self.lazy)
+            )
+        return UpdateReport.from_core(row_ids, cost)
+
+    def deletion_cost(self, ids: ArrayLike | int) -> UpdateReport:
+        """The report that `delete` of these rows would return. Nothing changes."""
+        check_is_fitted(self)
+        row_ids = id_array(ids)
+        with self._explaining_unknown(row_ids):
+            return UpdateReport.from_core(row_ids, self._forest.deletion_cost(row_ids, self._n_threads()))
+
+    def deletion_costs(self, ids: ArrayLike | int) -> NDArray[np.int64]:
+        """For each row, how many rows would be retrained if it alone were deleted. Nothing changes."""
+        check_is_fitted(self)
+        row_ids = id_array(ids)
+        with self._explaining_unknown(row_ids):
+            return self._forest.deletion_costs(row_ids, self._n_threads()).astype(np.int64)
+
+    # ---------------------------------------------------------------------------------------------------- predicting
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Class shares of each row, in the order of `classes_`. A class without rows keeps its column, at zero."""
+        check_is_fitted(self)
+        rows = float32_matrix(self, X, reset=False)
+        if self._forest.n_rows == 0:
+            raise EmptyForestError
+        return self._forest.predict(rows, self._n_threads())
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The most likely class of each row; of equally likely ones, that of the lower label."""
+        shares = self.predict_proba(X)
+        classes = self.classes_[: shares.shape[1]]
+        by_label = np.argsort(classes, kind="stable")
+        return classes[by_label[shares[:, by_label].argmax(axis=1)]]
+
+    # ------------------------------------------------------------------------------------------------------ checking
+
+    def fingerprint(self) -> str:
+        """A digest of the canonical forest: equal forests have equal fingerprints, however they came about."""
+        check_is_fitted(self)
+        return self._forest.fingerprint(self._n_threads())
+
+    def verify(self) -> VerifyReport:
+        """Retrain from the forest's own rows and compare. Costs as much as `fit`."""
+        check_is_fitted(self)
+        with self._lock:
+            difference = self._forest.verify(self._n_threads(), None)
+            return VerifyReport(difference is None, difference, self.fingerprint())
+
+    def check(self) -> str | None:
+        """Recount every stored statistic; the first disagreement, or None. Costs about as much as `fit`."""
+        check_is_fitted(self)
+        return self._forest.check(self._n_threads())
+
+    # ---------------------------------------------------------------------------------------------------- inspecting
+
+    @property
+    def ids_(self) -> NDArray[np.int64]:
+        """The rows in the forest, ascending."""
+        check_is_fitted(self)
+        return self._forest.ids()
+
+    @property
+    def n_rows_(self) -> int:
+        """The number of rows in the forest."""
+        check_is_fitted(self)
+        return self._forest.n_rows
+
+    def memory_usage(self) -> MemoryUse:
+        """Bytes in use, by purpose."""
+        check_is_fitted(self)
+        return MemoryUse(*self._forest.memory())
+
+    def tree_nodes(self, tree: int) -> list[NodeRecord]:
+        """The nodes of a tree in preorder, left before right."""
+        check_is_fitted(self)
+        arrays = self._forest.tree_arrays(tree)
+        ends = np.cumsum(arrays["n_ids"])
+        labels = self.classes_.tolist()
+        records = []
+        for i, kind in enumerate(arrays["kind"]):
+            is_leaf = KINDS[kind] == "leaf"
+            counts = arrays["counts"][i].tolist()
+            records.append(
+                NodeRecord(
+                    kind=KINDS[kind],
+                    depth=int(arrays["depth"][i]),
+                    attribute=None if is_leaf else int(arrays["attribute"][i]),
+                    threshold=None if is_leaf else float(arrays["threshold"][i]),
+                    counts={label: n for label, n in zip(labels, counts, strict=False) if n},
+                    ids=tuple(arrays["ids"][ends[i] - arrays["n_ids"][i] : ends[i]].tolist()),
+                )
+            )
+        return records
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_forest")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # -------------------------------------------------------------------------------------------------------- helpers
+
+    def _n_threads(self) -> int:
+        return max(1, int(effective_n_jobs(self.n_jobs)))
+
+    def _extended_classes(self, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+        """The classes with labels not seen before at the end, and the numbers of these labels among them."""
+        known = self.classes_
+        if (known.dtype.kind in "biuf") != (labels.dtype.kind in "biuf"):
+            raise InvalidInputError(
+                f"The forest's labels are of type {known.dtype}, but y[0] is {labels[0]!r} of type {labels.dtype}. "
+                "Use labels of one kind."
+            )
+        fresh = np.setdiff1d(labels, known)
+        classes = np.concatenate([known, fresh]) if len(fresh) else known
+        order = np.argsort(classes)
+        codes = order[np.searchsorted(classes, labels, sorter=order)]
+        return classes, codes.astype(np.uint32)
+
+    def _explaining_unknown(self, row_ids: NDArray[np.int64]) -> _ExplainingUnknown:
+        return _ExplainingUnknown(self._forest, row_ids)
+
+
+class _ExplainingUnknown:
+    """Turns the core's complaint about unknown rows into one that names them."""
+
+    def __init__(self, forest: _core.Forest, row_ids: NDArray[np.int64]) -> None:
+        self._forest = forest
+        self._row_ids = row_ids
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, _core.UnknownRow):
+            unknown = [i for i in self._row_ids.tolist() if not self._forest.holds(i)]
+            raise UnknownRowError(unknown, self._forest.n_rows) from None

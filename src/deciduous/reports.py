@@ -1,0 +1,90 @@
+"""Plain values that the forest returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class UpdateReport:
+    """What a deletion or an addition did, or what a deletion would do.
+
+    A *rebuilt* node is one whose split changed, or that turned from a leaf into a split or back; the rows *retrained* are the
+    rows under such nodes (the paper's measure of the cost of a deletion), summed over the trees. Depth 0 is the root.
+    """
+
+    ids: tuple[int, ...]
+    nodes_rebuilt_by_depth: tuple[int, ...]
+    rows_retrained_by_depth: tuple[int, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows deleted or added."""
+        return len(self.ids)
+
+    @property
+    def n_nodes_rebuilt(self) -> int:
+        """Number of rebuilt nodes in all trees."""
+        return sum(self.nodes_rebuilt_by_depth)
+
+    @property
+    def n_rows_retrained(self) -> int:
+        """Number of retrained rows in all trees."""
+        return sum(self.rows_retrained_by_depth)
+
+    def __repr__(self) -> str:
+        return (
+            f"UpdateReport(n_rows={self.n_rows}, n_nodes_rebuilt={self.n_nodes_rebuilt}, "
+            f"n_rows_retrained={self.n_rows_retrained})"
+        )
+
+    @classmethod
+    def from_core(
+        cls, ids: NDArray[np.int64], cost: tuple[NDArray[np.uint64], NDArray[np.uint64]]
+    ) -> UpdateReport:
+        """The report of an update of these rows, from the core's cost by depth."""
+        nodes_rebuilt, rows_retrained = cost
+        return cls(tuple(ids.tolist()), tuple(nodes_rebuilt.tolist()), tuple(rows_retrained.tolist()))
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """Whether the forest equals one retrained from its own rows, and where it differs first if not."""
+
+    matches: bool
+    difference: str | None
+    fingerprint: str
+
+    def __bool__(self) -> bool:
+        return self.matches
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """Bytes in use: the rows, the nodes, the statistics of splits, and the rows and counts of leaves."""
+
+    data: int
+    structure: int
+    decision_stats: int
+    leaf_stats: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.data + self.structure + self.decision_stats + self.leaf_stats
+
+
+@dataclass(frozen=True)
+class NodeRecord:
+    """One node of a tree, as `tree_nodes` lists it."""
+
+    kind: str
+    depth: int
+    attribute: int | None
+    threshold: float | None
+    counts: dict[Any, int]
+    ids: tuple[int, ...]

@@ -1,0 +1,194 @@
+"""Trees as functions of parameters, seed and rows (docs/algorithm.md, 2.3, 2.4 and 2.8)."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from reference.hashing import LEFT, OCCUPANCY, RIGHT, H, root_key
+from reference.scores import SCORES
+from reference.splits import (
+    Candidate,
+    attribute_order,
+    random_candidate,
+    sampled_candidates,
+    uniform_candidates,
+)
+
+
+@dataclass(frozen=True)
+class ReferenceParams:
+    """The parameters of a forest with everything resolved to numbers."""
+
+    n_estimators: int
+    max_depth: int
+    n_thresholds: int | None
+    random_depth: int
+    max_features: int
+    candidates: str
+    criterion: str
+    min_samples_split: int
+    min_samples_leaf: int
+    trees_per_row: int
+    seed: int
+
+
+class Rows(NamedTuple):
+    """Rows in ascending order of their ids."""
+
+    ids: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+
+    def where(self, chosen: np.ndarray) -> "Rows":
+        """The rows for which `chosen` holds."""
+        return Rows(self.ids[chosen], self.X[chosen], self.y[chosen])
+
+    def class_counts(self) -> Counter:
+        """The number of rows of each class that has any."""
+        return Counter(self.y.tolist())
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A node that holds rows."""
+
+    depth: int
+    counts: Counter
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A random or greedy node; rows with x[attribute] <= threshold are on the left."""
+
+    kind: str
+    depth: int
+    attribute: int
+    threshold: float
+    counts: Counter
+    left: "Node"
+    right: "Node"
+
+
+Node = Leaf | Split
+
+
+@dataclass(frozen=True)
+class Record:
+    """One node as `DareForestClassifier.tree_nodes` tells of it."""
+
+    kind: str
+    depth: int
+    attribute: int | None
+    threshold: float | None
+    counts: dict
+    ids: tuple[int, ...]
+
+
+def fit_reference(params: ReferenceParams, ids: np.ndarray, X: np.ndarray, y: np.ndarray) -> list[Node]:
+    """The roots of all trees of the forest of these rows."""
+    assert X.dtype == np.float32
+    ascending = np.argsort(ids)
+    rows = Rows(np.asarray(ids), X + np.float32(0.0), np.asarray(y)).where(ascending)  # -0.0 + 0.0 is 0.0
+    trees_of = [trees_of_row(params, row_id) for row_id in rows.ids.tolist()]
+    roots = []
+    for tree in range(params.n_estimators):
+        belongs = np.array([tree in trees for trees in trees_of], dtype=bool)
+        roots.append(build_node(params, rows.where(belongs), 0, root_key(params.seed, tree)))
+    return roots
+
+
+def trees_of_row(params: ReferenceParams, row_id: int) -> set[int]:
+    """The trees that a row belongs to."""
+    by_hash = sorted(range(params.n_estimators), key=lambda t: H(params.seed, OCCUPANCY, row_id, t))
+    return set(by_hash[: params.trees_per_row])
+
+
+def build_node(params: ReferenceParams, rows: Rows, depth: int, key: int) -> Node:
+    """Node(D, depth, key) of 2.4."""
+    best = chosen_split(params, rows, depth, key)
+    if best is None:
+        return Leaf(depth, rows.class_counts(), tuple(rows.ids.tolist()))
+    goes_left = rows.X[:, best.attribute] <= best.threshold
+    return Split(
+        kind="random" if depth < params.random_depth else "greedy",
+        depth=depth,
+        attribute=best.attribute,
+        threshold=best.threshold,
+        counts=rows.class_counts(),
+        left=build_node(params, rows.where(goes_left), depth + 1, H(key, LEFT)),
+        right=build_node(params, rows.where(~goes_left), depth + 1, H(key, RIGHT)),
+    )
+
+
+def chosen_split(params: ReferenceParams, rows: Rows, depth: int, key: int) -> Candidate | None:
+    """The best of the considered splits, or None for a leaf."""
+    is_too_small = len(rows.ids) < params.min_samples_split
+    if depth == params.max_depth or is_too_small or len(rows.class_counts()) <= 1:
+        return None
+    scored = []
+    for candidate in considered_splits(params, rows, depth, key):
+        goes_left = rows.X[:, candidate.attribute] <= candidate.threshold
+        left, right = rows.where(goes_left).class_counts(), rows.where(~goes_left).class_counts()
+        if min(left.total(), right.total()) >= params.min_samples_leaf:
+            score = SCORES[params.criterion](left, right)
+            scored.append((score, candidate.rank, candidate.attribute, candidate))
+    return min(scored)[-1] if scored else None
+
+
+def considered_splits(params: ReferenceParams, rows: Rows, depth: int, key: int) -> list[Candidate]:
+    """The one split of a random node, or those of the first attributes of a greedy node."""
+    order = attribute_order(key, rows.X)
+    if depth < params.random_depth:
+        return [random_candidate(key, a, rows.X[:, a]) for a in order[:1]]
+    return [
+        candidate
+        for a in order[: params.max_features]
+        for candidate in greedy_candidates(params, rows, key, a)
+    ]
+
+
+def greedy_candidates(params: ReferenceParams, rows: Rows, key: int, attribute: int) -> list[Candidate]:
+    """The candidates of one attribute at a greedy node."""
+    column = rows.X[:, attribute]
+    if params.candidates == "valid":
+        return sampled_candidates(key, attribute, column, rows.y, params.n_thresholds)
+    assert params.n_thresholds is not None
+    return uniform_candidates(key, attribute, column, params.n_thresholds)
+
+
+def preorder(node: Node) -> Iterator[Record]:
+    """The nodes of a tree, parents first and left before right."""
+    if isinstance(node, Leaf):
+        yield Record("leaf", node.depth, None, None, dict(node.counts), node.ids)
+        return
+    yield Record(node.kind, node.depth, node.attribute, node.threshold, dict(node.counts), ())
+    yield from preorder(node.left)
+    yield from preorder(node.right)
+
+
+def leaf_of(node: Node, x: np.ndarray) -> Leaf:
+    """The leaf that the values x reach."""
+    while isinstance(node, Split):
+        node = node.left if x[node.attribute] <= node.threshold else node.right
+    return node
+
+
+def predict_proba(trees: Sequence[Node], X: np.ndarray, classes: Sequence) -> np.ndarray:
+    """The mean class shares of the leaves reached, over the trees that hold rows."""
+    holding_rows = [tree for tree in trees if tree.counts]
+    shares = np.zeros((len(X), len(classes)))
+    for tree in holding_rows:
+        for i, x in enumerate(X):
+            counts = leaf_of(tree, x).counts
+            shares[i] += [counts[label] / counts.total() for label in classes]
+    return shares / len(holding_rows)
+
+
+def predict(trees: Sequence[Node], X: np.ndarray) -> list:
+    """The class with the highest share; ties go to the lower label."""
+    labels = sorted({label for tree in trees for label in tree.counts})
+    return [labels[int(np.argmax(shares))] for shares in predict_proba(trees, X, labels)]

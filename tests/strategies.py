@@ -1,0 +1,170 @@
+"""Hypothesis strategies for tiny hostile data sets and for every parameter that may meet them."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from deciduous import DareForestClassifier
+from reference import ReferenceParams
+
+Values = tuple[float, ...]
+Label = int | str
+Options = dict[str, Any]
+Tuning = dict[str, int]
+
+LARGEST = float(np.finfo(np.float32).max)
+SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
+AFTER_ONE = float(np.nextafter(np.float32(1), np.float32(2)))
+BEFORE_ONE = float(np.nextafter(np.float32(1), np.float32(0)))
+
+COLUMN_VALUES = {
+    "constant": [1.5],
+    "binary": [0.0, 1.0],
+    "ties": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+    "signed zeros": [-0.0, 0.0, 1.0, -1.0],
+    "numbers and NaN": [math.nan, 0.0, 1.0, 2.0],
+    "one number and NaN": [math.nan, 5.0],
+    "denormal": [-2 * SMALLEST, -SMALLEST, -0.0, SMALLEST, 2 * SMALLEST, 1e-38],
+    "huge": [-LARGEST, -3e38, 0.0, 1.0, 3e38, LARGEST],
+    "huge and tiny": [-LARGEST, -SMALLEST, SMALLEST, LARGEST, math.nan],
+    "neighbours": [BEFORE_ONE, 1.0, AFTER_ONE, -1.0],
+}
+
+LABELS: list[list[Label]] = [
+    [0],
+    [0, 1],
+    [0] * 15 + [1],
+    [-3, 0, 7],
+    [0, 1, 2, 3, 4],
+    ["no", "yes"],
+    ["b", "a long label", "", "ä", "10"],
+]
+
+ROW_IDS = st.integers(-20, 60) | st.sampled_from([-(2**62), -(2**40), 2**32, 2**53 + 1, 2**62])
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where the rows of one data set come from, now and in later additions."""
+
+    n_columns: int
+    values: SearchStrategy[Values]
+    labels: SearchStrategy[Label]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows to fit on."""
+
+    ids: np.ndarray
+    X: np.ndarray
+    y: np.ndarray
+
+
+def one_hot(n_columns: int, category: int) -> Values:
+    """The indicators of a category."""
+    return tuple(float(column == category) for column in range(n_columns))
+
+
+@st.composite
+def mixed_columns(draw: st.DrawFn) -> tuple[int, SearchStrategy[Values]]:
+    """Up to five columns, each with troubles of its own."""
+    any_float = st.floats(width=32, allow_infinity=False)
+    column = st.sampled_from(list(COLUMN_VALUES.values())).map(st.sampled_from) | st.just(any_float)
+    columns = draw(st.lists(column, min_size=1, max_size=5))
+    return len(columns), st.tuples(*columns)
+
+
+@st.composite
+def one_hot_columns(draw: st.DrawFn) -> tuple[int, SearchStrategy[Values]]:
+    """More columns than rows, nearly all of them constant at any node."""
+    n_columns = draw(st.integers(6, 30))
+    return n_columns, st.integers(0, n_columns - 1).map(lambda category: one_hot(n_columns, category))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """A kind of data set."""
+    n_columns, values = draw(mixed_columns() | mixed_columns() | one_hot_columns())
+    return Table(n_columns, values, st.sampled_from(draw(st.sampled_from(LABELS))))
+
+
+@st.composite
+def row_contents(
+    draw: st.DrawFn, table: Table, min_size: int = 1, max_size: int = 24
+) -> list[tuple[Values, Label]]:
+    """Values and labels of rows, with many rows of the same values."""
+    distinct = draw(st.lists(table.values, min_size=1, max_size=max_size))
+    row = st.tuples(st.sampled_from(distinct), table.labels)
+    return draw(st.lists(row, min_size=min_size, max_size=max_size))
+
+
+@st.composite
+def datasets(draw: st.DrawFn) -> Dataset:
+    """Rows in any order under any ids."""
+    contents = draw(row_contents(draw(tables())))
+    ids = draw(st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True))
+    return dataset_of(dict(zip(ids, contents, strict=True)))
+
+
+def dataset_of(rows: dict[int, tuple[Values, Label]]) -> Dataset:
+    """The arrays of these rows."""
+    return Dataset(
+        ids=np.array(list(rows), dtype=np.int64),
+        X=np.array([values for values, _ in rows.values()], dtype=np.float32),
+        y=np.array([label for _, label in rows.values()]),
+    )
+
+
+@st.composite
+def forest_options(draw: st.DrawFn, n_columns: int) -> Options:
+    """Every parameter that decides what the forest is."""
+    candidates = draw(st.sampled_from(["valid", "uniform"]))
+    n_thresholds = st.sampled_from([1, 2, 3, 25])
+    return {
+        "n_estimators": draw(st.integers(1, 6)),
+        "max_depth": draw(st.sampled_from([1, 2, 4, 20])),
+        "n_thresholds": draw(n_thresholds | st.none() if candidates == "valid" else n_thresholds),
+        "random_depth": draw(st.sampled_from([0, 0, 1, 2, 20])),
+        "max_features": draw(st.integers(1, n_columns) | st.just("sqrt")),
+        "candidates": candidates,
+        "criterion": draw(st.sampled_from(["gini", "entropy"])),
+        "min_samples_split": draw(st.sampled_from([2, 2, 3, 5])),
+        "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 4])),
+        "max_samples": draw(st.sampled_from([None, None, 0.25, 0.5, 0.75])),
+        "random_state": draw(st.integers(0, 2**64 - 1)),
+    }
+
+
+# Sizes that decide when statistics are cached and candidates are sampled: small ones bring the machinery of
+# large nodes to tiny data, large ones switch it off.
+TUNINGS: SearchStrategy[Tuning] = st.fixed_dictionaries(
+    {
+        "min_cached_rows": st.sampled_from([1, 2, 4, 8, 10_000]),
+        "min_sampled_rows": st.sampled_from([1, 2, 5, 10_000]),
+        "reserve": st.sampled_from([0, 1, 5]),
+    }
+)
+
+
+def build_forest(options: Options, tuning: Tuning | None = None, **others: Any) -> DareForestClassifier:
+    """An unfitted forest; `others` are parameters that must not matter."""
+    forest = DareForestClassifier(**options, **others)
+    if tuning is not None:
+        forest._tuning = tuning
+    return forest
+
+
+def reference_params(options: Options, n_columns: int) -> ReferenceParams:
+    """The same parameters with everything resolved to numbers."""
+    numbers = dict(options)
+    share = numbers.pop("max_samples")
+    numbers["trees_per_row"] = math.ceil((1.0 if share is None else share) * options["n_estimators"])
+    numbers["seed"] = numbers.pop("random_state")
+    if numbers["max_features"] == "sqrt":
+        numbers["max_features"] = max(1, math.isqrt(n_columns))
+    return ReferenceParams(**numbers)

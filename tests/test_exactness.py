@@ -1,0 +1,368 @@
+"""Whatever was deleted and added, the forest is the one that a fit on what is left gives, byte for byte."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from deciduous import DareForestClassifier
+from reference import fingerprint, fit_reference
+from strategies import (
+    ROW_IDS,
+    TUNINGS,
+    Dataset,
+    Label,
+    Options,
+    Tuning,
+    Values,
+    build_forest,
+    dataset_of,
+    forest_options,
+    reference_params,
+    row_contents,
+    tables,
+)
+
+Row = tuple[Values, Label]
+NOTHING_CACHED: Tuning = {"min_cached_rows": 10_000, "min_sampled_rows": 10_000, "reserve": 0}
+
+
+def shuffled(rows: dict[int, Row], shuffle: Callable[[list], None]) -> dict[int, Row]:
+    """The same rows in another order."""
+    ids = list(rows)
+    shuffle(ids)
+    return {row_id: rows[row_id] for row_id in ids}
+
+
+def planned_and_done(forest: DareForestClassifier, ids: list[int]) -> None:
+    """Deletes rows, and what the forest reports is what it had foretold."""
+    foretold = forest.deletion_cost(ids)
+    report = forest.delete(ids)
+    assert report == foretold
+    assert set(report.ids) == set(ids)
+    assert sum(report.nodes_rebuilt_by_depth) == report.n_nodes_rebuilt
+    assert sum(report.rows_retrained_by_depth) == report.n_rows_retrained
+
+
+class AnyHistory(RuleBasedStateMachine):
+    """An eager and a lazy forest with sizes of their own go through the same history."""
+
+    @initialize(data=st.data())
+    def fit(self, data: st.DataObject) -> None:
+        """Starts both forests on the same rows in different orders."""
+        self.table = data.draw(tables(), label="table")
+        self.options: Options = data.draw(forest_options(self.table.n_columns), label="options")
+        contents = data.draw(row_contents(self.table), label="rows")
+        unique_ids = st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True)
+        ids = data.draw(st.just(list(range(len(contents)))) | unique_ids, label="ids")
+        self.rows: dict[int, Row] = dict(zip(ids, contents, strict=True))
+        self.gone: dict[int, Row] = {}
+        self.random = data.draw(st.randoms(use_true_random=False), label="order")
+        self.eager = self.fitted(data.draw(TUNINGS, label="tuning"), n_jobs=1)
+        self.lazy = self.fitted(data.draw(TUNINGS, label="lazy tuning"), n_jobs=2, lazy=True)
+
+    def fitted(self, tuning: Tuning, **others: Any) -> DareForestClassifier:
+        """A forest fitted on the present rows in a random order."""
+        present = dataset_of(shuffled(self.rows, self.random.shuffle))
+        return build_forest(self.options, tuning, **others).fit(present.X, present.y, ids=present.ids)
+
+    def fresh_fingerprint(self) -> str:
+        """The fingerprint of the forest that never saw any other rows than the present ones."""
+        if self.rows:
+            return self.fitted(NOTHING_CACHED).fingerprint()
+        params = reference_params(self.options, self.table.n_columns)
+        nothing = np.empty((0, self.table.n_columns), np.float32)
+        trees = fit_reference(params, np.empty(0, np.int64), nothing, np.empty(0, np.int64))
+        return fingerprint(trees, self.table.n_columns, [])
+
+    def delete(self, ids: list[int]) -> None:
+        """Deletes rows from both forests."""
+        for forest in (self.eager, self.lazy):
+            planned_and_done(forest, ids)
+        self.gone |= {row_id: self.rows.pop(row_id) for row_id in ids}
+
+    def add(self, rows: dict[int, Row]) -> None:
+        """Adds rows under ids of our choice to both forests."""
+        new = dataset_of(shuffled(rows, self.random.shuffle))
+        for forest in (self.eager, self.lazy):
+            report = forest.add(new.X, new.y, ids=new.ids)
+            assert set(report.ids) == set(rows)
+        self.rows |= rows
+        self.gone = {row_id: row for row_id, row in self.gone.items() if row_id not in rows}
+
+    @precondition(lambda self: self.rows)
+    @rule(data=st.data())
+    def delete_one(self, data: st.DataObject) -> None:
+        """Any row."""
+        self.delete([data.draw(st.sampled_from(sorted(self.rows)))])
+
+    @precondition(lambda self: self.rows)
+    @rule(data=st.data())
+    def delete_some(self, data: st.DataObject) -> None:
+        """Any set of rows, in any order."""
+        some = st.lists(st.sampled_from(sorted(self.rows)), min_size=1, unique=True)
+        self.delete(data.draw(some))
+
+    @precondition(lambda self: self.rows)
+    @rule(data=st.data())
+    def delete_all_of_a_class(self, data: st.DataObject) -> None:
+        """A class without rows is a class never seen."""
+        label = data.draw(st.sampled_from(sorted({label for _, label in self.rows.values()})))
+        self.delete([row_id for row_id, row in self.rows.items() if row[1] == label])
+
+    @precondition(lambda self: self.rows)
+    @rule()
+    def delete_everything(self) -> None:
+        """Down to empty trees."""
+        self.delete(list(self.rows))
+
+    @rule(data=st.data())
+    def add_under_chosen_ids(self, data: st.DataObject) -> None:
+        """New rows, maybe with values and classes never seen, maybe under ids of deleted rows."""
+        contents = data.draw(row_contents(self.table, max_size=6))
+        free_ids = ROW_IDS.filter(lambda row_id: row_id not in self.rows)
+        ids = data.draw(st.lists(free_ids, min_size=len(contents), max_size=len(contents), unique=True))
+        self.add(dict(zip(ids, contents, strict=True)))
+
+    @rule(data=st.data())
+    def add_under_fresh_ids(self, data: st.DataObject) -> None:
+        """The forest finds ids that no row has or had, and the same ones whatever its sizes are."""
+        contents = data.draw(row_contents(self.table, max_size=6))
+        new = dataset_of(dict(enumerate(contents)))
+        ids = self.eager.add(new.X, new.y).ids
+        assert self.lazy.add(new.X, new.y).ids == ids
+        assert not set(ids) & (set(self.rows) | set(self.gone))
+        self.rows |= dict(zip(ids, contents, strict=True))
+
+    @precondition(lambda self: self.gone)
+    @rule(data=st.data())
+    def restore(self, data: st.DataObject) -> None:
+        """Rows come back under the ids they had."""
+        ids = data.draw(st.lists(st.sampled_from(sorted(self.gone)), min_size=1, unique=True))
+        self.add({row_id: self.gone[row_id] for row_id in ids})
+
+    @precondition(lambda self: self.rows)
+    @rule()
+    def foretell_single_deletions(self) -> None:
+        """All costs at once are those that each row has alone."""
+        ids = sorted(self.rows)
+        for forest in (self.eager, self.lazy):
+            costs = forest.deletion_costs(ids)
+            assert costs.dtype == np.int64
+            assert costs.tolist() == [forest.deletion_cost([row_id]).n_rows_retrained for row_id in ids]
+
+    @precondition(lambda self: self.rows)
+    @rule(data=st.data())
+    def predict_with_the_lazy_forest(self, data: st.DataObject) -> None:
+        """One prediction builds what it reaches and leaves the rest unbuilt."""
+        X = np.array([data.draw(self.table.values)], dtype=np.float32)
+        # Classes stand in the order in which each forest met them, which is the same for these two.
+        assert self.lazy.predict_proba(X).tobytes() == self.eager.predict_proba(X).tobytes()
+
+    @rule()
+    def look_at_the_lazy_forest(self) -> None:
+        """Now and then only: looking builds everything that was postponed."""
+        self.assert_is_as_if_fresh(self.lazy)
+
+    @invariant()
+    def eager_forest_is_as_if_fresh(self) -> None:
+        """After every step."""
+        self.assert_is_as_if_fresh(self.eager)
+
+    def assert_is_as_if_fresh(self, forest: DareForestClassifier) -> None:
+        """Rows, fingerprint and the statistics in the caches are those of a fit on the present rows."""
+        assert forest.ids_.tolist() == sorted(self.rows)
+        assert forest.n_rows_ == len(self.rows)
+        assert forest.check() is None
+        assert forest.fingerprint() == self.fresh_fingerprint()
+        if not self.rows:
+            with pytest.raises(ValueError, match="row"):
+                forest.predict(np.zeros((1, self.table.n_columns), np.float32))
+
+    def teardown(self) -> None:
+        """However much the lazy forest has postponed by now, it is the same forest."""
+        if hasattr(self, "lazy"):
+            self.assert_is_as_if_fresh(self.lazy)
+
+
+TestAnyHistory = AnyHistory.TestCase
+
+
+def mixed_rows(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Eight columns: continuous, skewed, rounded, categorical codes, rare flags, constant, with NaN."""
+    X = np.column_stack(
+        [
+            rng.normal(size=n_rows),
+            rng.exponential(size=n_rows) ** 3,
+            rng.normal(size=n_rows).round(1),
+            rng.integers(0, 5, n_rows),
+            rng.random(n_rows) < 0.02,
+            np.full(n_rows, 7.0),
+            np.where(rng.random(n_rows) < 0.3, np.nan, rng.normal(size=n_rows)),
+            rng.integers(0, 2, n_rows),
+        ]
+    ).astype(np.float32)
+    y = (X[:, 0] + X[:, 3] / 2 + rng.normal(size=n_rows) > 1).astype(int) + (X[:, 2] > 1.5)
+    return Dataset(np.arange(n_rows), X, y)
+
+
+def rare_positives(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Two positives in a hundred: most thresholds are not valid, and few rows decide which are."""
+    rows = mixed_rows(rng, n_rows)
+    return Dataset(rows.ids, rows.X, np.where(rng.random(n_rows) < 0.02, "yes", "no"))
+
+
+def almost_no_positives(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Two positives in a thousand: with the last of them, whole trees become leaves."""
+    rows = mixed_rows(rng, n_rows)
+    return Dataset(rows.ids, rows.X, (rng.permutation(n_rows) < n_rows / 500).astype(int))
+
+
+def wide_one_hot(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Sixty indicators of three categorical columns, some of them with a single row."""
+    codes = [np.minimum(rng.geometric(0.2, n_rows) - 1, 19) for _ in range(3)]
+    X = np.hstack([np.eye(20, dtype=np.float32)[code] for code in codes])
+    y = (codes[0] + codes[1] * rng.integers(0, 2, n_rows)) % 3
+    return Dataset(np.arange(n_rows), X, y)
+
+
+class MediumHistory:
+    """A forest of a few hundred rows that sees random deletions and additions, some of them nasty."""
+
+    def __init__(
+        self, options: Options, tuning: Tuning | None, lazy: bool, data: Dataset, n_rows: int = 400
+    ) -> None:
+        """Fits on the first rows of the pool; the others wait to be added."""
+        self.options, self.data = options, data
+        self.rng = random.Random(7)
+        self.present = set(data.ids[:n_rows].tolist())
+        self.forest = build_forest(options, tuning, lazy=lazy, n_jobs=2)
+        self.fit(self.forest)
+
+    def fit(self, forest: DareForestClassifier) -> DareForestClassifier:
+        """Fits a forest on the present rows."""
+        ids = np.array(sorted(self.present))
+        return forest.fit(self.data.X[ids], self.data.y[ids], ids=ids)
+
+    def step(self) -> None:
+        """One random operation; additions are as frequent as deletions."""
+        absent = sorted(set(self.data.ids.tolist()) - self.present)
+        n_rows = self.rng.choice([1, 1, 1, 1, 2, 5, 30])
+        if len(self.present) < 60 or (self.rng.random() < 0.5 and absent):
+            self.add(self.rng.sample(absent, min(n_rows, len(absent))))
+        else:
+            self.delete(self.rng.choice([self.any_rows, self.rows_of_one_value, self.extreme_rows])(n_rows))
+
+    def any_rows(self, n_rows: int) -> list[int]:
+        """Rows at random."""
+        return self.rng.sample(sorted(self.present), n_rows)
+
+    def rows_of_one_value(self, n_rows: int) -> list[int]:
+        """Rows that share a value, so that a value may vanish and its neighbours meet."""
+        column = self.data.X[:, self.rng.randrange(self.data.X.shape[1])]
+        value = column[self.rng.choice(sorted(self.present))]
+        return [i for i in sorted(self.present) if column[i] == value][:n_rows] or self.any_rows(1)
+
+    def extreme_rows(self, n_rows: int) -> list[int]:
+        """The rows with the largest values of a column, so that its range shrinks."""
+        column = self.data.X[:, self.rng.randrange(self.data.X.shape[1])]
+        return sorted(self.present, key=lambda i: -column[i])[: min(n_rows, 5)]
+
+    def delete(self, ids: list[int]) -> None:
+        """Deletes present rows."""
+        planned_and_done(self.forest, ids)
+        self.present -= set(ids)
+
+    def add(self, ids: list[int]) -> None:
+        """Adds rows of the pool."""
+        self.forest.add(self.data.X[ids], self.data.y[ids], ids=np.array(ids))
+        self.present |= set(ids)
+
+    def assert_is_as_if_fresh(self) -> None:
+        """Compares with a fit on the present rows."""
+        assert self.forest.check() is None
+        assert self.forest.fingerprint() == self.fit(build_forest(self.options)).fingerprint()
+
+
+HISTORIES: dict[str, Options] = {
+    "greedy": {"n_thresholds": 5},
+    "every threshold": {"n_thresholds": None, "max_depth": 6},
+    "random upper layers": {"random_depth": 4, "n_thresholds": 3},
+    "uniform": {"candidates": "uniform", "n_thresholds": 10},
+    "entropy, large leaves": {"criterion": "entropy", "min_samples_leaf": 4, "n_thresholds": 2},
+    "each row in a quarter of the trees": {"max_samples": 0.25, "n_thresholds": 1},
+}
+TINY: Tuning = {"min_cached_rows": 4, "min_sampled_rows": 4, "reserve": 1}
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+@pytest.mark.parametrize("tuning", [None, TINY], ids=["default sizes", "tiny sizes"])
+@pytest.mark.parametrize("options", HISTORIES.values(), ids=HISTORIES.keys())
+@pytest.mark.parametrize("draw_rows", [mixed_rows, rare_positives, almost_no_positives, wide_one_hot])
+def test_long_history_leaves_no_trace(
+    draw_rows: Callable[[np.random.Generator, int], Dataset],
+    options: Options,
+    tuning: Tuning | None,
+    lazy: bool,
+) -> None:
+    """Two hundred random operations on a few hundred rows end in the forest of the rows that are left."""
+    data = draw_rows(np.random.default_rng(0), 800)
+    small = {"n_estimators": 8, "max_depth": 12, "random_state": 11}
+    history = MediumHistory(small | options, tuning, lazy, data)
+    for step in range(1, 201):
+        history.step()
+        if step % 25 == 0:
+            history.assert_is_as_if_fresh()
+
+
+@pytest.mark.parametrize("tuning", [None, TINY], ids=["default sizes", "tiny sizes"])
+@pytest.mark.parametrize("options", HISTORIES.values(), ids=HISTORIES.keys())
+def test_forest_that_grows_and_shrinks_stays_exact(options: Options, tuning: Tuning | None) -> None:
+    """From 20 rows to 800 and back to 5: columns, nodes and caches pass every size at which they change."""
+    data = mixed_rows(np.random.default_rng(3), 800)
+    small = {"n_estimators": 8, "max_depth": 12, "random_state": 12}
+    history = MediumHistory(small | options, tuning, lazy=False, data=data, n_rows=20)
+    for begin in range(20, 800, 60):
+        history.add(list(range(begin, begin + 60)))
+        history.assert_is_as_if_fresh()
+    leaving = history.rng.sample(range(800), 795)
+    for begin in range(0, 795, 53):
+        history.delete(leaving[begin : begin + 53])
+        history.assert_is_as_if_fresh()
+
+
+def test_adding_back_is_undo() -> None:
+    """Delete, then add the same rows: the same bytes as before."""
+    data = mixed_rows(np.random.default_rng(1), 400)
+    forest = build_forest({"n_estimators": 10, "random_state": 3}).fit(data.X, data.y)
+    before = forest.fingerprint()
+    gone = np.arange(0, 400, 3)
+    forest.delete(gone.tolist())
+    assert forest.fingerprint() != before
+    forest.add(data.X[gone], data.y[gone], ids=gone)
+    assert forest.fingerprint() == before
+
+
+def test_verify_finds_the_forest_equal_to_retraining() -> None:
+    """The audit of a deletion: retrain on what is left and compare."""
+    data = rare_positives(np.random.default_rng(2), 400)
+    forest = build_forest({"n_estimators": 10, "random_state": 4}).fit(data.X, data.y)
+    forest.delete(data.ids[data.y == "yes"].tolist()[:-1])
+    report = forest.verify()
+    assert report.matches
+    assert report.difference is None
+
+
+def test_deletion_cost_changes_nothing() -> None:
+    """Asking for the cost of any deletion leaves the forest as it was."""
+    data = mixed_rows(np.random.default_rng(5), 300)
+    forest = build_forest({"n_estimators": 10, "random_state": 5}, TINY).fit(data.X, data.y)
+    before = forest.fingerprint()
+    forest.deletion_cost(list(range(0, 300, 2)))
+    forest.deletion_costs(list(range(300)))
+    assert forest.check() is None
+    assert forest.fingerprint() == before
