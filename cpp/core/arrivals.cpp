@@ -24,26 +24,22 @@ Value round_down(double x) {
 
 }  // namespace
 
-Arrivals::Arrivals(Key node, Attribute attribute, Value low, Value high) : low_(low), high_(high) {
-    auto const begin = static_cast<double>(to_float(low));
-    int const e = ceil_log2(static_cast<double>(to_float(high)) - begin);
-    double const m = std::floor(std::ldexp(begin, -e));
+Arrivals::Arrivals(Key node, Attribute attribute, Value low, Value high) : low_(to_float(low)), high_(to_float(high)) {
+    int const e = ceil_log2(high_ - low_);
+    double const m = std::floor(std::ldexp(low_, -e));
     window_begin_ = std::ldexp(m, e);
     window_width_ = std::ldexp(1.0, e + 1);
     window_key_ = hash(node, kArrival, attribute, static_cast<std::uint64_t>(e),
                        static_cast<std::uint64_t>(static_cast<std::int64_t>(m)));
 }
 
-Value Arrivals::point(std::uint64_t i) const {
-    double const share = static_cast<double>(hash(window_key_, i) >> 11) * 0x1p-53;
-    return round_down(window_begin_ + window_width_ * share);
-}
-
 Value Arrivals::next() {
     while (true) {
-        Value const candidate = point(i_++);
-        if (low_ <= candidate && candidate < high_)
-            return candidate;
+        double const share = static_cast<double>(hash(window_key_, i_++) >> 11) * 0x1p-53;
+        double const point = window_begin_ + window_width_ * share;
+        // The ends are float32, so a point is between them exactly if its rounding down is.
+        if (low_ <= point && point < high_)
+            return round_down(point);
     }
 }
 

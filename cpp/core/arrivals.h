@@ -15,10 +15,8 @@ public:
     [[nodiscard]] Value next();
 
 private:
-    [[nodiscard]] Value point(std::uint64_t i) const;
-
-    Value low_;
-    Value high_;
+    double low_;
+    double high_;
     double window_begin_;
     double window_width_;
     Key window_key_;

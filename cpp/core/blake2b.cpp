@@ -84,7 +84,8 @@ void Blake2b::compress(bool last) {
         mix(2, 7, 8, 13, m[s[12]], m[s[13]]);
         mix(3, 4, 9, 14, m[s[14]], m[s[15]]);
     }
-    for (int i = 0; i < 8; ++i) state_[i] ^= v[i] ^ v[i + 8];
+    for (int i = 0; i < 8; ++i)
+        state_[i] ^= v[i] ^ v[i + 8];
 }
 
 }  // namespace deciduous

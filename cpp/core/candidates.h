@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "dataset.h"
@@ -66,128 +65,11 @@ struct Workspace {
     std::vector<Count> left;
 };
 
-// How many valid candidates to sample, and how many more to keep.
-struct SampleSize {
-    std::uint32_t n_thresholds;  // or kAllThresholds
-    std::uint32_t reserve;
-    std::uint32_t min_sampled_rows;
-};
+// Takes the split if it is admissible and better than the best so far. `left` are the rows, per class, that it puts
+// left.
+void offer(Split split, std::span<Count const> left, Scoring const& scoring, std::optional<Split>& best);
 
-// The cached prefix: all distinct values of an attribute on a node whose rank is within a bound, valid or not, the
-// largest value among them. A new valid candidate is either in the prefix, and becomes valid before our eyes, or beyond
-// it and rightly ignored.
-class ValidCandidates {
-public:
-    // Nothing if the attribute is constant.
-    [[nodiscard]] static std::optional<ValidCandidates> scan(NodeView const& node, Attribute attribute,
-                                                             SampleSize const& size, Workspace& work);
-
-    // Whether the candidates are known after the change, and the attribute is not constant. If not, it must be scanned
-    // again.
-    [[nodiscard]] bool update(Dataset const& data, Changes const& changes, SampleSize const& size);
-
-    void offer_splits(Scoring const& scoring, std::uint32_t n_thresholds, std::optional<Split>& best,
-                      Workspace& work) const;
-
-    [[nodiscard]] Attribute attribute() const { return attribute_; }
-    [[nodiscard]] bool equals_recount(NodeView const& node, std::uint32_t n_thresholds, Workspace& work) const;
-    [[nodiscard]] std::size_t n_cuts() const { return cuts_.size(); }
-    [[nodiscard]] std::size_t memory() const;
-    void widen(std::size_t n_classes);
-
-private:
-    struct Cut {
-        Value value;
-        Value next;  // the next larger value on the node, or kNoValue
-        friend bool operator==(Cut const&, Cut const&) = default;
-    };
-    // Per cut, in this order in counts_: rows in the bucket, rows at the value, rows at the next value.
-    enum Part : std::size_t { kBucket, kAt, kAtNext, kParts };
-
-    static constexpr std::uint64_t kEverything = ~std::uint64_t{0};
-
-    ValidCandidates(Attribute attribute, Key key, std::size_t n_classes);
-
-    [[nodiscard]] std::uint64_t rank(Value value) const;
-    [[nodiscard]] std::span<Count> counts(std::size_t cut, Part part);
-    [[nodiscard]] std::span<Count const> counts(std::size_t cut, Part part) const;
-    [[nodiscard]] std::size_t first_cut_from(Value value) const;
-    [[nodiscard]] bool is_valid(std::size_t cut) const;
-    [[nodiscard]] std::size_t n_valid() const;
-
-    [[nodiscard]] bool scan_table(std::uint32_t n_wanted, Workspace& work);
-    [[nodiscard]] bool sample(NodeView const& node, std::uint32_t n_wanted, Workspace& work);
-    [[nodiscard]] std::uint64_t bound_for(std::uint32_t n_wanted, Workspace& work) const;
-    void start(std::span<Value const> cut_values);
-    void count(Value value, Label label, Count n);
-    void remove(Value value, Label label);
-    [[nodiscard]] bool add(Value value, Label label);
-    [[nodiscard]] bool settle_nexts();
-    void drop_empty_cuts();
-    [[nodiscard]] bool is_of_use(SampleSize const& size) const;
-
-    Attribute attribute_;
-    std::size_t n_classes_;
-    Key candidate_key_;
-    std::uint64_t bound_ = kEverything;
-    WipedVector<Cut> cuts_;
-    std::vector<Count> counts_;
-};
-
-// Thresholds at the first arrivals in the range of an attribute's numbers, and the cut between numbers and NaN.
-class UniformCandidates {
-public:
-    struct Shape {
-        std::uint32_t n_arrivals;
-        bool is_random_node;  // then the cut before NaN is only a last resort
-    };
-
-    // Nothing if the attribute is constant.
-    [[nodiscard]] static std::optional<UniformCandidates> scan(NodeView const& node, Attribute attribute, Shape shape);
-
-    // Whether the candidates are known after the change, and the attribute is not constant. If not, it must be scanned
-    // again.
-    [[nodiscard]] bool update(Dataset const& data, Changes const& changes);
-
-    void offer_splits(Scoring const& scoring, std::optional<Split>& best, Workspace& work) const;
-
-    [[nodiscard]] Attribute attribute() const { return attribute_; }
-    [[nodiscard]] bool equals_recount(NodeView const& node, Shape shape) const;
-    [[nodiscard]] std::size_t n_cuts() const { return cuts_.size(); }
-    [[nodiscard]] std::size_t memory() const;
-    void widen(std::size_t n_classes);
-
-    friend bool operator==(UniformCandidates const&, UniformCandidates const&) = default;
-
-private:
-    struct Cut {
-        Value value;
-        std::uint32_t rank;
-        friend bool operator==(Cut const&, Cut const&) = default;
-    };
-
-    UniformCandidates(Attribute attribute, std::size_t n_classes) : attribute_(attribute), n_classes_(n_classes) {}
-
-    void include(Value value);
-    void place_cuts(Key key, Shape shape);
-    void count(Value value, Label label);
-    void remove(Value value, Label label);
-    [[nodiscard]] bool add(Value value, Label label);
-    [[nodiscard]] std::size_t first_cut_from(Value value) const;
-    [[nodiscard]] bool is_constant() const { return n_low_ == 0 || (low_ == high_ && n_missing_ == 0); }
-
-    Attribute attribute_;
-    std::size_t n_classes_;
-    Value low_ = kNoValue;  // range of the numbers on the node, with the rows at its ends
-    Value high_ = 0;
-    Count n_low_ = 0;
-    Count n_high_ = 0;
-    Count n_missing_ = 0;
-    WipedVector<Cut> cuts_;
-    std::vector<Count> buckets_;
-};
-
-using Candidates = std::variant<ValidCandidates, UniformCandidates>;
+void accumulate(std::span<Count> sums, std::span<Count const> counts);
 
 // Rows of class counts with more classes: the new ones have no rows yet.
 void widen_counts(std::vector<Count>& counts, std::size_t n_classes_before, std::size_t n_classes);

@@ -89,7 +89,8 @@ std::optional<std::string> Column::find_inconsistency(std::span<Slot const> used
     if (!is_coded_)
         return std::nullopt;
     std::vector<Count> uses(values_.size(), 0);
-    for (Slot const slot : used) ++uses[codes_[slot]];
+    for (Slot const slot : used)
+        ++uses[codes_[slot]];
     if (uses != uses_)
         return "the dictionary's use counts differ from a recount";
     auto const n_used = static_cast<std::size_t>(std::ranges::count_if(uses, [](Count n) { return n > 0; }));

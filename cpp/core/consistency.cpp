@@ -20,7 +20,8 @@ std::string describe(Tree const& tree, Node const& node) {
         return std::string(node.kind == NodeKind::random ? "a random" : "a greedy") + " split of attribute " +
                std::to_string(node.attribute) + " at " + std::to_string(to_float(node.threshold()));
     std::string text = "a leaf with class counts";
-    for (Count const n : tree.counts(node)) text += ' ' + std::to_string(n);
+    for (Count const n : tree.counts(node))
+        text += ' ' + std::to_string(n);
     return text;
 }
 
@@ -37,7 +38,8 @@ struct AttributeChoice {
 
 AttributeChoice choose_attributes(NodeView const& node, Sampling const& sampling) {
     std::vector<Attribute> order(node.data.n_attributes());
-    for (Attribute a = 0; a < order.size(); ++a) order[a] = a;
+    for (Attribute a = 0; a < order.size(); ++a)
+        order[a] = a;
     std::ranges::sort(order, {}, [&](Attribute a) { return hash(node.key, kAttribute, a); });
     AttributeChoice choice;
     for (Attribute const a : order) {

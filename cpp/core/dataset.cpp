@@ -24,13 +24,15 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
         index_.insert(slots[i], ids_);
     }
     for (Attribute a = 0; a < n_attributes(); ++a)
-        for (std::size_t i = 0; i < slots.size(); ++i) columns_[a].set(slots[i], to_value(rows.row(i)[a]));
+        for (std::size_t i = 0; i < slots.size(); ++i)
+            columns_[a].set(slots[i], to_value(rows.row(i)[a]));
     return slots;
 }
 
 void Dataset::erase(std::span<Slot const> slots) {
     for (Column& column : columns_)
-        for (Slot const slot : slots) column.clear(slot);
+        for (Slot const slot : slots)
+            column.clear(slot);
     for (Slot const slot : slots) {
         index_.erase(slot, ids_);
         ids_[slot] = kClearedId;
@@ -50,13 +52,15 @@ std::vector<Slot> Dataset::take_slots(std::size_t n) {
     std::size_t const n_slots_needed = n_slots() + n - n_reused;
     ids_.resize(n_slots_needed, kClearedId);
     labels_.resize(n_slots_needed, kClearedLabel);
-    for (Column& column : columns_) column.resize(n_slots_needed);
+    for (Column& column : columns_)
+        column.resize(n_slots_needed);
     return slots;
 }
 
 std::vector<Slot> Dataset::slots() const {
     std::vector<bool> is_free(n_slots(), false);
-    for (Slot const slot : free_slots_) is_free[slot] = true;
+    for (Slot const slot : free_slots_)
+        is_free[slot] = true;
     std::vector<Slot> used;
     used.reserve(n_rows());
     for (Slot slot = 0; slot < n_slots(); ++slot)
@@ -68,7 +72,8 @@ std::vector<Slot> Dataset::slots() const {
 std::size_t Dataset::memory() const {
     std::size_t bytes = labels_.capacity() * sizeof(Label) + ids_.capacity() * sizeof(RowId) + index_.memory() +
                         free_slots_.capacity() * sizeof(Slot);
-    for (Column const& column : columns_) bytes += column.memory();
+    for (Column const& column : columns_)
+        bytes += column.memory();
     return bytes;
 }
 
@@ -88,7 +93,8 @@ std::optional<std::string> Dataset::find_inconsistency() const {
 
 std::vector<std::uint8_t> Dataset::raw_bytes() const {
     std::vector<std::uint8_t> bytes;
-    for (Column const& column : columns_) column.append_raw_bytes(bytes);
+    for (Column const& column : columns_)
+        column.append_raw_bytes(bytes);
     auto const* begin = reinterpret_cast<std::uint8_t const*>(ids_.data());
     bytes.insert(bytes.end(), begin, begin + ids_.size() * sizeof(RowId));
     return bytes;

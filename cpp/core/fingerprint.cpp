@@ -48,10 +48,12 @@ private:
             hasher.update_number(std::uint64_t{counts[y]});
         }
         ids_.clear();
-        for (Slot const slot : tree_.rows(node)) ids_.push_back(data_.id(slot));
+        for (Slot const slot : tree_.rows(node))
+            ids_.push_back(data_.id(slot));
         std::ranges::sort(ids_);
         hasher.update_number(std::uint64_t{ids_.size()});
-        for (RowId const id : ids_) hasher.update_number(id);
+        for (RowId const id : ids_)
+            hasher.update_number(id);
         return hasher.finish();
     }
 
@@ -89,8 +91,10 @@ Digest forest_digest(Dataset const& data, std::span<Count const> totals, std::sp
     hasher.update_number(std::uint64_t{data.n_rows()});
     auto const present = present_classes(totals, class_keys);
     hasher.update_number(static_cast<std::uint32_t>(present.size()));
-    for (Label const y : present) hasher.update(class_keys[y]);
-    for (Digest const& tree : trees) hasher.update(tree);
+    for (Label const y : present)
+        hasher.update(class_keys[y]);
+    for (Digest const& tree : trees)
+        hasher.update(tree);
     return hasher.finish();
 }
 

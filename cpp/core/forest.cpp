@@ -30,7 +30,8 @@ Forest::Forest(Params const& params, Tuning const& tuning, std::size_t n_attribu
       class_keys_(class_keys.begin(), class_keys.end()),
       totals_(class_keys.size(), 0) {
     trees_.reserve(params.n_trees);
-    for (std::uint32_t t = 0; t < params.n_trees; ++t) trees_.emplace_back(root_key(params.seed, t), class_keys.size());
+    for (std::uint32_t t = 0; t < params.n_trees; ++t)
+        trees_.emplace_back(root_key(params.seed, t), class_keys.size());
 }
 
 void Forest::require_intact() const {
@@ -41,7 +42,8 @@ void Forest::require_intact() const {
 
 std::vector<std::unique_ptr<Worker>> Forest::make_workers(std::size_t n) const {
     std::vector<std::unique_ptr<Worker>> workers;
-    for (std::size_t i = 0; i < n; ++i) workers.push_back(std::make_unique<Worker>(data_.n_attributes()));
+    for (std::size_t i = 0; i < n; ++i)
+        workers.push_back(std::make_unique<Worker>(data_.n_attributes()));
     return workers;
 }
 
@@ -69,7 +71,8 @@ std::vector<std::vector<Slot>> Forest::rows_by_tree(std::span<Slot const> slots)
         return {};
     std::vector<std::vector<Slot>> rows(params_.n_trees);
     for (Slot const slot : slots)
-        for (std::uint32_t const t : trees_of(data_.id(slot))) rows[t].push_back(slot);
+        for (std::uint32_t const t : trees_of(data_.id(slot)))
+            rows[t].push_back(slot);
     return rows;
 }
 
@@ -80,7 +83,8 @@ void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Label
     std::unique_lock const lock(mutex_);
     Mutation mutation(*this);
     std::vector<Slot> const slots = data_.insert(ids, rows, labels);
-    for (Label const label : labels) ++totals_[label];
+    for (Label const label : labels)
+        ++totals_[label];
     auto const by_tree = rows_by_tree(slots);
     workers_ = make_workers(n_workers(trees_.size(), how.n_threads));
     parallel_for(
@@ -124,7 +128,8 @@ UpdateCost Forest::update_trees(std::span<Slot const> removed, std::span<Slot co
         costs[worker].merge(apply_update(its_context, trees_[t], changes, *workers_[worker]));
     });
     UpdateCost total;
-    for (UpdateCost const& cost : costs) total.merge(cost);
+    for (UpdateCost const& cost : costs)
+        total.merge(cost);
     return total;
 }
 
@@ -134,7 +139,8 @@ UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how)
     std::vector<Slot> const slots = find_slots(ids);
     Mutation mutation(*this);
     UpdateCost cost = update_trees(slots, {}, how);
-    for (Slot const slot : slots) --totals_[data_.label(slot)];
+    for (Slot const slot : slots)
+        --totals_[data_.label(slot)];
     data_.erase(slots);
     mutation.done();
     return cost;
@@ -152,7 +158,8 @@ UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std:
     Mutation mutation(*this);
     set_classes(class_keys);
     std::vector<Slot> slots = data_.insert(ids, rows, labels);
-    for (Label const label : labels) ++totals_[label];
+    for (Label const label : labels)
+        ++totals_[label];
     std::ranges::sort(slots);
     UpdateCost cost = update_trees({}, slots, how);
     mutation.done();
@@ -164,7 +171,8 @@ void Forest::set_classes(std::span<ClassKey const> class_keys) {
         return;
     class_keys_.assign(class_keys.begin(), class_keys.end());
     totals_.resize(class_keys.size(), 0);
-    for (Tree& tree : trees_) tree.widen(class_keys.size());
+    for (Tree& tree : trees_)
+        tree.widen(class_keys.size());
 }
 
 UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& how) const {
@@ -180,7 +188,8 @@ UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& ho
         costs[worker].merge(plan_update(its_context, trees_[t], changes, *workers[worker]));
     });
     UpdateCost total;
-    for (UpdateCost const& cost : costs) total.merge(cost);
+    for (UpdateCost const& cost : costs)
+        total.merge(cost);
     return total;
 }
 
@@ -199,7 +208,8 @@ std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Ex
             costs[i] += plan_update(its_context, trees_[t], changes, *workers[worker]).total_rows_retrained();
         };
         if (all_in_all)
-            for (std::uint32_t t = 0; t < params_.n_trees; ++t) add_tree(t);
+            for (std::uint32_t t = 0; t < params_.n_trees; ++t)
+                add_tree(t);
         else
             std::ranges::for_each(trees_of(ids[i]), add_tree);
     });
@@ -210,7 +220,8 @@ std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Ex
 
 std::size_t Forest::count_unbuilt() const {
     std::size_t n = 0;
-    for (Tree const& tree : trees_) n += tree.n_unbuilt();
+    for (Tree const& tree : trees_)
+        n += tree.n_unbuilt();
     return n;
 }
 
@@ -225,7 +236,8 @@ void Forest::expand_all(Tree& tree, Worker& worker) const {
         if (node.kind == NodeKind::unbuilt)
             grower(worker).expand(tree, index, place, false);
         else if (node.is_split())
-            for (Side const side : {Side::left, Side::right}) pending.emplace_back(node.child(side), place.child(side));
+            for (Side const side : {Side::left, Side::right})
+                pending.emplace_back(node.child(side), place.child(side));
     }
 }
 
@@ -301,7 +313,8 @@ void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t en
                 its_shares[i * n_classes + y] += static_cast<double>(counts[y]) / n_rows;
         }
     }
-    for (double& share : its_shares) share /= static_cast<double>(n_trees_with_rows);
+    for (double& share : its_shares)
+        share /= static_cast<double>(n_trees_with_rows);
 }
 
 Digest Forest::fingerprint(Execution const& how) {
@@ -400,7 +413,8 @@ private:
     void add_rows(Node const& node, std::size_t place) {
         std::ranges::copy(tree_.counts(node), arrays_.counts.begin() + static_cast<std::ptrdiff_t>(place * n_classes_));
         auto const begin = static_cast<std::ptrdiff_t>(arrays_.ids.size());
-        for (Slot const slot : tree_.rows(node)) arrays_.ids.push_back(data_.id(slot));
+        for (Slot const slot : tree_.rows(node))
+            arrays_.ids.push_back(data_.id(slot));
         std::sort(arrays_.ids.begin() + begin, arrays_.ids.end());
     }
 
@@ -438,7 +452,8 @@ MemoryUse Forest::memory() const {
 std::vector<RowId> Forest::ids() const {
     std::shared_lock const lock(mutex_);
     std::vector<RowId> ids;
-    for (Slot const slot : data_.slots()) ids.push_back(data_.id(slot));
+    for (Slot const slot : data_.slots())
+        ids.push_back(data_.id(slot));
     std::ranges::sort(ids);
     return ids;
 }

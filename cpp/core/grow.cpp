@@ -35,7 +35,8 @@ bool Grower::must_be_leaf(std::span<Count const> totals, std::uint32_t depth) co
 
 std::span<Count const> Grower::count_classes(std::span<Slot const> rows) {
     worker_.totals.assign(n_classes_, 0);
-    for (Slot const slot : rows) ++worker_.totals[data_.label(slot)];
+    for (Slot const slot : rows)
+        ++worker_.totals[data_.label(slot)];
     return worker_.totals;
 }
 
@@ -55,7 +56,8 @@ std::optional<Split> Grower::find_split(NodeView const& node, Sampling const& sa
     auto& order = worker_.order;
     order.clear();
     Key const order_key = hash(node.key, kAttribute);
-    for (Attribute const a : worker_.active.active()) order.emplace_back(hash(order_key, a), a);
+    for (Attribute const a : worker_.active.active())
+        order.emplace_back(hash(order_key, a), a);
     std::ranges::make_heap(order, std::greater{});
 
     SplitStats found;

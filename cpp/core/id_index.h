@@ -37,7 +37,8 @@ public:
     // Removes a slot that is in the index.
     void erase(Slot slot, WipedVector<RowId> const& ids) {
         std::size_t hole = home(ids[slot]);
-        while (places_[hole] != slot) hole = next(hole);
+        while (places_[hole] != slot)
+            hole = next(hole);
         // Close the gap: move back every later entry of the run that the hole would hide from its home.
         for (std::size_t place = next(hole); places_[place] != kEmpty; place = next(place)) {
             std::size_t const distance = (place - home(ids[places_[place]])) & mask();
@@ -62,7 +63,8 @@ private:
 
     void put(Slot slot, WipedVector<RowId> const& ids) {
         std::size_t place = home(ids[slot]);
-        while (places_[place] != kEmpty) place = next(place);
+        while (places_[place] != kEmpty)
+            place = next(place);
         places_[place] = slot;
     }
 

@@ -15,7 +15,8 @@ constexpr Count kTableSize = 4096;  // most nodes are small; 32 KB of logarithms
 std::int64_t weighted_log(Count n) {
     static auto const table = [] {
         std::array<std::int64_t, kTableSize> logs{};
-        for (Count i = 1; i < kTableSize; ++i) logs[i] = static_cast<std::int64_t>(i) * fixed_log2(i);
+        for (Count i = 1; i < kTableSize; ++i)
+            logs[i] = static_cast<std::int64_t>(i) * fixed_log2(i);
         return logs;
     }();
     return n < kTableSize ? table[n] : static_cast<std::int64_t>(n) * fixed_log2(n);

@@ -4,14 +4,18 @@
 
 #include <cstddef>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "blake2b.h"
-#include "candidates.h"
 #include "types.h"
+#include "uniform_candidates.h"
+#include "valid_candidates.h"
 #include "wiped.h"
 
 namespace deciduous {
+
+using Candidates = std::variant<ValidCandidates, UniformCandidates>;
 
 // An attribute that comes before a chosen one in the node's attribute order but was passed over, being constant on the
 // node.
@@ -30,7 +34,8 @@ struct SplitStats {
 
     [[nodiscard]] std::size_t n_cuts() const {
         std::size_t n = 0;
-        for (Candidates const& its : candidates) n += std::visit([](auto const& c) { return c.n_cuts(); }, its);
+        for (Candidates const& its : candidates)
+            n += std::visit([](auto const& c) { return c.n_cuts(); }, its);
         return n;
     }
 
@@ -38,13 +43,15 @@ struct SplitStats {
         std::size_t bytes = sizeof(*this) + totals.capacity() * sizeof(Count) +
                             constants.capacity() * sizeof(ConstantAttribute) +
                             candidates.capacity() * sizeof(Candidates);
-        for (Candidates const& its : candidates) bytes += std::visit([](auto const& c) { return c.memory(); }, its);
+        for (Candidates const& its : candidates)
+            bytes += std::visit([](auto const& c) { return c.memory(); }, its);
         return bytes;
     }
 
     void widen(std::size_t n_classes) {
         widen_counts(totals, totals.size(), n_classes);
-        for (Candidates& its : candidates) std::visit([n_classes](auto& c) { c.widen(n_classes); }, its);
+        for (Candidates& its : candidates)
+            std::visit([n_classes](auto& c) { c.widen(n_classes); }, its);
     }
 };
 

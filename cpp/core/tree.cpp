@@ -15,7 +15,8 @@ void sort_slots(std::vector<Slot>& slots) {
     auto const [least, greatest] = std::ranges::minmax(slots);
     Slot const base = least;
     std::vector<std::uint64_t> bitmap((greatest - base) / 64 + 1, 0);
-    for (Slot const slot : slots) bitmap[(slot - base) / 64] |= std::uint64_t{1} << ((slot - base) % 64);
+    for (Slot const slot : slots)
+        bitmap[(slot - base) / 64] |= std::uint64_t{1} << ((slot - base) % 64);
     auto place = slots.begin();
     for (std::size_t i = 0; i < bitmap.size(); ++i)
         for (std::uint64_t word = bitmap[i]; word != 0; word &= word - 1)
@@ -143,8 +144,10 @@ void Tree::change_rows(NodeIndex index, Dataset const& data, Changes const& chan
     }
     its.threshold_or_n = n_after;
     auto const block = blocks_.block(its.link, n_words(n_after));
-    for (Slot const slot : changes.removed) --block[data.label(slot)];
-    for (Slot const slot : changes.added) ++block[data.label(slot)];
+    for (Slot const slot : changes.removed)
+        --block[data.label(slot)];
+    for (Slot const slot : changes.added)
+        ++block[data.label(slot)];
     std::ranges::copy(after, block.begin() + static_cast<std::ptrdiff_t>(n_classes_));
 }
 
@@ -175,7 +178,8 @@ void Tree::widen(std::size_t n_classes) {
     WordBlocks wide;
     auto const is_in_use = [this] {
         std::vector<bool> used(nodes_.size(), true);
-        for (NodeIndex const pair : free_pairs_) used[pair] = used[pair + 1] = false;
+        for (NodeIndex const pair : free_pairs_)
+            used[pair] = used[pair + 1] = false;
         return used;
     }();
     for (NodeIndex index = 0; index < nodes_.size(); ++index) {
@@ -201,7 +205,8 @@ TreeMemory Tree::memory() const {
     memory.structure = nodes_.capacity() * sizeof(Node) + free_pairs_.capacity() * sizeof(NodeIndex);
     memory.leaf_stats = blocks_.memory();
     memory.decision_stats = stats_.capacity() * sizeof(stats_[0]) + free_stats_.capacity() * sizeof(std::uint32_t);
-    for (auto const& stats : stats_) memory.decision_stats += stats ? stats->memory() : 0;
+    for (auto const& stats : stats_)
+        memory.decision_stats += stats ? stats->memory() : 0;
     return memory;
 }
 

@@ -88,8 +88,10 @@ private:
         Node const node = tree_.node(index);
         auto const before = tree_.counts(node);
         worker_.totals.assign(before.begin(), before.end());
-        for (Slot const slot : changes.removed) --worker_.totals[context_.data.label(slot)];
-        for (Slot const slot : changes.added) ++worker_.totals[context_.data.label(slot)];
+        for (Slot const slot : changes.removed)
+            --worker_.totals[context_.data.label(slot)];
+        for (Slot const slot : changes.added)
+            ++worker_.totals[context_.data.label(slot)];
         // A leaf that every split would leave admissible only lacked classes, rows or varying attributes: deletions
         // bring none.
         bool const only_shrinks = changes.added.empty() && context_.params.min_samples_leaf <= 1;
@@ -210,8 +212,10 @@ private:
     }
 
     Knowledge update_stats(SplitStats& stats, Changes const& changes, Sampling const& sampling) {
-        for (Slot const slot : changes.removed) --stats.totals[context_.data.label(slot)];
-        for (Slot const slot : changes.added) ++stats.totals[context_.data.label(slot)];
+        for (Slot const slot : changes.removed)
+            --stats.totals[context_.data.label(slot)];
+        for (Slot const slot : changes.added)
+            ++stats.totals[context_.data.label(slot)];
         for (Slot const slot : changes.added)
             for (ConstantAttribute const& constant : stats.constants)
                 if (context_.data.value(slot, constant.attribute) != constant.value)

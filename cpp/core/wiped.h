@@ -20,7 +20,8 @@ struct WipingAllocator {
     void deallocate(T* data, std::size_t n) {
         // Through volatile, or the compiler would drop stores to memory that is about to be freed.
         auto volatile* bytes = reinterpret_cast<unsigned char volatile*>(data);
-        for (std::size_t i = 0; i < n * sizeof(T); ++i) bytes[i] = 0;
+        for (std::size_t i = 0; i < n * sizeof(T); ++i)
+            bytes[i] = 0;
         std::allocator<T>().deallocate(data, n);
     }
 

@@ -46,7 +46,8 @@ public:
 
     [[nodiscard]] std::size_t memory() const {
         std::size_t bytes = words_.capacity() * sizeof(std::uint32_t);
-        for (auto const& offsets : free_) bytes += offsets.capacity() * sizeof(Offset);
+        for (auto const& offsets : free_)
+            bytes += offsets.capacity() * sizeof(Offset);
         return bytes;
     }
 

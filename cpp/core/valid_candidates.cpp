@@ -1,0 +1,307 @@
+#include "valid_candidates.h"
+
+#include <algorithm>
+
+#include "distinct.h"
+#include "hash.h"
+
+namespace deciduous {
+
+namespace {
+
+// The midpoint of two neighbouring values, so that low <= threshold < high.
+Value threshold_between(Value low, Value high) {
+    if (high == kMissing)
+        return kInfinity;
+    double const middle = (static_cast<double>(to_float(low)) + static_cast<double>(to_float(high))) / 2;
+    Value const threshold = to_value(static_cast<float>(middle));
+    return threshold < high ? threshold : low;
+}
+
+// Whether rows with these class counts, taken together, have more than one class.
+bool are_mixed(std::span<Count const> a, std::span<Count const> b) {
+    int n_present = 0;
+    for (std::size_t y = 0; y < a.size(); ++y)
+        n_present += a[y] + b[y] > 0 ? 1 : 0;
+    return n_present > 1;
+}
+
+bool all_zero(std::span<Count const> counts) {
+    return std::ranges::all_of(counts, [](Count n) { return n == 0; });
+}
+
+// Forgets the elements from `begin` on and overwrites their memory.
+template <typename Vector>
+void erase_tail(Vector& vector, std::size_t begin) {
+    std::fill(vector.begin() + static_cast<std::ptrdiff_t>(begin), vector.end(), typename Vector::value_type{});
+    vector.resize(begin);
+}
+
+}  // namespace
+
+ValidCandidates::ValidCandidates(Attribute attribute, Key key, std::size_t n_classes)
+    : attribute_(attribute), n_classes_(n_classes), candidate_key_(hash(key, kCandidate, attribute)) {}
+
+std::uint64_t ValidCandidates::rank(Value value) const {
+    return hash(candidate_key_, float_bits(value));
+}
+
+std::span<Count> ValidCandidates::counts(std::size_t cut, Part part) {
+    return {counts_.data() + (cut * kParts + part) * n_classes_, n_classes_};
+}
+
+std::span<Count const> ValidCandidates::counts(std::size_t cut, Part part) const {
+    return {counts_.data() + (cut * kParts + part) * n_classes_, n_classes_};
+}
+
+std::size_t ValidCandidates::first_cut_from(Value value) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, value, {}, &Cut::value) - cuts_.begin());
+}
+
+bool ValidCandidates::is_valid(std::size_t cut) const {
+    return cuts_[cut].next != kNoValue && are_mixed(counts(cut, kAt), counts(cut, kAtNext));
+}
+
+std::size_t ValidCandidates::n_valid() const {
+    std::size_t n = 0;
+    for (std::size_t cut = 0; cut < cuts_.size(); ++cut)
+        n += is_valid(cut) ? 1 : 0;
+    return n;
+}
+
+std::optional<ValidCandidates> ValidCandidates::scan(NodeView const& node, Attribute attribute, SampleSize const& size,
+                                                     Workspace& work) {
+    Column const& column = node.data.column(attribute);
+    ValidCandidates candidates(attribute, node.key, node.totals.size());
+    bool const takes_all = size.n_thresholds == kAllThresholds;
+    std::uint32_t const n_wanted = takes_all ? kAllThresholds : size.n_thresholds + size.reserve;
+    if (!takes_all && !column.is_coded() && node.slots.size() >= size.min_sampled_rows &&
+        candidates.sample(node, n_wanted, work))
+        return candidates;
+    tabulate(node, column, work);
+    if (!candidates.scan_table(n_wanted, work))
+        return std::nullopt;
+    return candidates;
+}
+
+// Makes the prefix from the distinct values in `work`; false if there is only one.
+bool ValidCandidates::scan_table(std::uint32_t n_wanted, Workspace& work) {
+    if (work.values.size() < 2)
+        return false;
+    bound_ = bound_for(n_wanted, work);
+    std::vector<Value>& values = work.values;
+    WipedVector<Value> cut_values;
+    for (Value const value : values)
+        if (value != kMissing && rank(value) <= bound_)
+            cut_values.push_back(value);
+    start(cut_values);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        for (Label y = 0; y < n_classes_; ++y)
+            if (Count const n = work.value_counts[i * n_classes_ + y]; n > 0)
+                count(values[i], y, n);
+    return true;
+}
+
+// The rank of the n_wanted-th valid candidate among the distinct values in `work`.
+std::uint64_t ValidCandidates::bound_for(std::uint32_t n_wanted, Workspace& work) const {
+    if (n_wanted == kAllThresholds)
+        return kEverything;
+    work.ranks.clear();
+    std::span<Count const> const counts = work.value_counts;
+    for (std::size_t i = 0; i + 1 < work.values.size(); ++i)
+        if (are_mixed(counts.subspan(i * n_classes_, n_classes_), counts.subspan((i + 1) * n_classes_, n_classes_)))
+            work.ranks.push_back(rank(work.values[i]));
+    if (work.ranks.size() < n_wanted)
+        return kEverything;
+    auto const wanted = work.ranks.begin() + (n_wanted - 1);
+    std::ranges::nth_element(work.ranks, wanted);
+    return *wanted;
+}
+
+// Finds the prefix without sorting the column: one pass to find the values within a guessed bound, one pass to count.
+// False if the guesses come close to taking every value, when sorting is the better way.
+bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Workspace& work) {
+    auto const n = static_cast<double>(node.slots.size());
+    double same_class = 0;  // the chance that two rows agree, were values and labels independent
+    for (Count const n_y : node.totals)
+        same_class += (n_y / n) * (n_y / n);
+    PlainView const view = node.data.column(attribute_).plain();
+    for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 4; n_cuts < n / 4; n_cuts *= 4) {
+        bound_ = static_cast<std::uint64_t>(n_cuts / n * 0x1p64);
+        work.values.clear();
+        for (Slot const slot : node.slots)
+            if (Value const value = view(slot); rank(value) <= bound_ && value != kMissing)
+                work.values.push_back(value);
+        std::ranges::sort(work.values);
+        work.values.erase(std::ranges::unique(work.values).begin(), work.values.end());
+        start(work.values);
+        for (std::size_t i = 0; i < node.slots.size(); ++i)
+            count(view(node.slots[i]), node.labels[i], 1);
+        if (n_valid() >= n_wanted)
+            return true;
+    }
+    bound_ = kEverything;
+    return false;
+}
+
+// Cuts at these values, with no rows counted yet.
+void ValidCandidates::start(std::span<Value const> cut_values) {
+    cuts_.clear();
+    cuts_.reserve(cut_values.size());
+    for (Value const value : cut_values)
+        cuts_.push_back({value, kNoValue});
+    counts_.assign(cuts_.size() * kParts * n_classes_, 0);
+}
+
+void ValidCandidates::count(Value value, Label label, Count n) {
+    std::size_t const cut = first_cut_from(value);
+    if (cut < cuts_.size()) {
+        counts(cut, kBucket)[label] += n;
+        if (cuts_[cut].value == value)
+            counts(cut, kAt)[label] += n;
+    }
+    if (cut == 0)
+        return;
+    Cut& below = cuts_[cut - 1];
+    if (value < below.next) {
+        below.next = value;
+        std::ranges::fill(counts(cut - 1, kAtNext), Count{0});
+    }
+    if (value == below.next)
+        counts(cut - 1, kAtNext)[label] += n;
+}
+
+void ValidCandidates::remove(Value value, Label label) {
+    std::size_t const cut = first_cut_from(value);
+    if (cut < cuts_.size()) {
+        --counts(cut, kBucket)[label];
+        if (cuts_[cut].value == value)
+            --counts(cut, kAt)[label];
+    }
+    if (cut > 0 && cuts_[cut - 1].next == value)
+        --counts(cut - 1, kAtNext)[label];
+}
+
+// False if the value is a new one within the bound: its bucket cannot be told from the others'.
+bool ValidCandidates::add(Value value, Label label) {
+    std::size_t const cut = first_cut_from(value);
+    bool const is_cut = cut < cuts_.size() && cuts_[cut].value == value;
+    if (!is_cut && value != kMissing && rank(value) <= bound_)
+        return false;
+    count(value, label, 1);
+    return true;
+}
+
+bool ValidCandidates::update(Dataset const& data, Changes const& changes, SampleSize const& size) {
+    Column const& column = data.column(attribute_);
+    for (Slot const slot : changes.removed)
+        remove(column[slot], data.label(slot));
+    for (Slot const slot : changes.added)
+        if (!add(column[slot], data.label(slot)))
+            return false;
+    if (!settle_nexts())
+        return false;
+    drop_empty_cuts();
+    return is_of_use(size);
+}
+
+// A prefix that ran dry does not know the sample; one that has grown too long wastes memory and time.
+bool ValidCandidates::is_of_use(SampleSize const& size) const {
+    if (bound_ == kEverything && (cuts_.empty() || cuts_.front().next == kNoValue))
+        return false;  // constant
+    if (size.n_thresholds == kAllThresholds)
+        return true;
+    std::size_t const n = n_valid();
+    std::size_t const n_too_many = 4 * std::size_t{size.n_thresholds + size.reserve} + 16;
+    return (bound_ == kEverything || n >= size.n_thresholds) && n <= n_too_many;
+}
+
+// Finds the next value of cuts whose next value lost its last row. It is known if that value was a cut itself: then it
+// is the next value of that one. False if it is not known.
+bool ValidCandidates::settle_nexts() {
+    for (std::size_t cut = cuts_.size(); cut-- > 0;) {
+        auto const is_lost = [this](std::size_t i) {
+            return cuts_[i].next != kNoValue && all_zero(counts(i, kAtNext));
+        };
+        if (is_lost(cut) && cut + 1 < cuts_.size() && cuts_[cut + 1].value == cuts_[cut].next) {
+            cuts_[cut].next = cuts_[cut + 1].next;
+            std::ranges::copy(counts(cut + 1, kAtNext), counts(cut, kAtNext).begin());
+        }
+        // A cut that goes away itself needs no next value, unless the cut below asks for it.
+        if (is_lost(cut) && !all_zero(counts(cut, kAt)))
+            return false;
+    }
+    return true;
+}
+
+// Values without rows are no cuts; their buckets go to the next cut.
+void ValidCandidates::drop_empty_cuts() {
+    std::size_t n_kept = 0;
+    for (std::size_t cut = 0; cut < cuts_.size(); ++cut) {
+        if (all_zero(counts(cut, kAt))) {
+            if (cut + 1 < cuts_.size())
+                accumulate(counts(cut + 1, kBucket), counts(cut, kBucket));
+            continue;
+        }
+        if (n_kept < cut) {
+            cuts_[n_kept] = cuts_[cut];
+            std::copy_n(counts(cut, kBucket).begin(), kParts * n_classes_, counts(n_kept, kBucket).begin());
+        }
+        ++n_kept;
+    }
+    erase_tail(cuts_, n_kept);
+    counts_.resize(n_kept * kParts * n_classes_);
+}
+
+void ValidCandidates::offer_splits(Scoring const& scoring, std::uint32_t n_thresholds, std::optional<Split>& best,
+                                   Workspace& work) const {
+    std::uint64_t last_rank = kEverything;
+    if (n_thresholds != kAllThresholds) {
+        work.ranks.clear();
+        for (std::size_t cut = 0; cut < cuts_.size(); ++cut)
+            if (is_valid(cut))
+                work.ranks.push_back(rank(cuts_[cut].value));
+        if (work.ranks.size() > n_thresholds) {
+            auto const last = work.ranks.begin() + (n_thresholds - 1);
+            std::ranges::nth_element(work.ranks, last);
+            last_rank = *last;
+        }
+    }
+    work.left.assign(n_classes_, 0);
+    for (std::size_t cut = 0; cut < cuts_.size(); ++cut) {
+        accumulate(work.left, counts(cut, kBucket));
+        if (!is_valid(cut))
+            continue;
+        std::uint64_t const its_rank = rank(cuts_[cut].value);
+        if (its_rank <= last_rank)
+            offer({.attribute = attribute_,
+                   .threshold = threshold_between(cuts_[cut].value, cuts_[cut].next),
+                   .rank = its_rank},
+                  work.left, scoring, best);
+    }
+}
+
+bool ValidCandidates::equals_recount(NodeView const& node, std::uint32_t n_thresholds, Workspace& work) const {
+    ValidCandidates recount(attribute_, node.key, n_classes_);
+    tabulate(node, node.data.column(attribute_), work);
+    recount.bound_ = bound_;
+    WipedVector<Value> cut_values;
+    for (Value const value : work.values)
+        if (value != kMissing && rank(value) <= bound_)
+            cut_values.push_back(value);
+    recount.start(cut_values);
+    for (std::size_t i = 0; i < node.slots.size(); ++i)
+        recount.count(node.data.value(node.slots[i], attribute_), node.labels[i], 1);
+    return cuts_ == recount.cuts_ && counts_ == recount.counts_ && (bound_ == kEverything || n_valid() >= n_thresholds);
+}
+
+std::size_t ValidCandidates::memory() const {
+    return cuts_.capacity() * sizeof(Cut) + counts_.capacity() * sizeof(Count);
+}
+
+void ValidCandidates::widen(std::size_t n_classes) {
+    widen_counts(counts_, n_classes_, n_classes);
+    n_classes_ = n_classes;
+}
+
+}  // namespace deciduous

@@ -1,0 +1,224 @@
+// A randomised history of every operation of the core on hostile data, compared with fresh fits. Built in debug mode,
+// and under the address, undefined-behaviour and thread sanitizers, where Python would be in the way.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "error.h"
+#include "forest.h"
+
+using namespace deciduous;
+
+namespace {
+
+constexpr std::size_t kMaxAttributes = 12;
+
+struct Row {
+    RowId id;
+    std::vector<float> x;
+    Label y;
+};
+
+[[noreturn]] void fail(std::string const& what, unsigned round) {
+    std::fprintf(stderr, "stress: round %u: %s\n", round, what.c_str());
+    std::exit(1);
+}
+
+class Round {
+public:
+    explicit Round(unsigned number) : number_(number), random_(number) {
+        n_attributes_ = pick(1, kMaxAttributes);
+        n_classes_ = static_cast<Label>(pick(1, 4));
+        for (std::size_t a = 0; a < n_attributes_; ++a)
+            column_kinds_.push_back(pick(0, 5));
+        params_ = random_params();
+        tuning_.min_cached_rows = static_cast<std::uint32_t>(pick(0, 2) == 0 ? 1 : pick(2, 64));
+        tuning_.min_sampled_rows = static_cast<std::uint32_t>(pick(1, 300));
+        tuning_.reserve = static_cast<std::uint32_t>(pick(0, 3));
+        for (Label y = 0; y < kMaxClasses; ++y)
+            class_keys_.push_back({static_cast<std::uint8_t>(7 * y + 1)});
+    }
+
+    void run() {
+        auto forest = fit(new_rows(pick(1, 700)));
+        for (int step = 0; step < 25; ++step) {
+            if (rows_.empty() || pick(0, 1) == 0)
+                add(*forest, pick(0, 5) == 0 ? pick(1, 300) : pick(1, 3));
+            else
+                remove(*forest, pick(0, 9) == 0 ? rows_.size() : pick(1, std::min<std::size_t>(rows_.size(), 40)));
+            if (step % 5 == 4)
+                compare(*forest);
+        }
+        predict_while_changing(*forest);
+        compare(*forest);
+    }
+
+private:
+    static constexpr Label kMaxClasses = 6;
+
+    std::size_t pick(std::size_t least, std::size_t greatest) {
+        return std::uniform_int_distribution<std::size_t>(least, greatest)(random_);
+    }
+
+    Params random_params() {
+        Params params;
+        params.n_trees = static_cast<std::uint32_t>(pick(1, 6));
+        params.trees_per_row = static_cast<std::uint32_t>(pick(0, 1) == 0 ? params.n_trees : pick(1, params.n_trees));
+        params.max_depth = static_cast<std::uint32_t>(pick(1, 12));
+        params.random_depth = static_cast<std::uint32_t>(pick(0, 2) == 0 ? pick(0, 12) : 0);
+        params.max_features = static_cast<std::uint32_t>(pick(1, n_attributes_));
+        params.candidates = pick(0, 2) == 0 ? CandidateScheme::uniform : CandidateScheme::valid;
+        params.n_thresholds = static_cast<std::uint32_t>(pick(1, 12));
+        if (params.candidates == CandidateScheme::valid && pick(0, 4) == 0)
+            params.n_thresholds = kAllThresholds;
+        params.criterion = pick(0, 1) == 0 ? Criterion::gini : Criterion::entropy;
+        params.min_samples_split = static_cast<std::uint32_t>(pick(2, 5));
+        params.min_samples_leaf = static_cast<std::uint32_t>(pick(0, 2) == 0 ? pick(2, 4) : 1);
+        params.seed = random_();
+        return params;
+    }
+
+    float random_value(std::size_t kind) {
+        constexpr float kExtremes[] = {
+            0.0F, -0.0F, 1e-45F, -1e-45F, 3.4e38F, -3.4e38F, 1.0e-3F, 1.5e9F, std::numeric_limits<float>::quiet_NaN()};
+        switch (kind) {
+            case 0:
+                return 1.0F;
+            case 1:
+                return static_cast<float>(pick(0, 1));
+            case 2:
+                return static_cast<float>(pick(0, 30));
+            case 3:
+                return kExtremes[pick(0, std::size(kExtremes) - 1)];
+            default:
+                return std::normal_distribution<float>()(random_);
+        }
+    }
+
+    std::vector<Row> new_rows(std::size_t n) {
+        std::vector<Row> rows;
+        for (std::size_t i = 0; i < n; ++i) {
+            Row row{next_id_++, {}, static_cast<Label>(pick(0, 9) == 0 ? pick(0, n_classes_ - 1) : 0)};
+            for (std::size_t const kind : column_kinds_)
+                row.x.push_back(random_value(kind));
+            rows.push_back(std::move(row));
+        }
+        return rows;
+    }
+
+    struct Arrays {
+        std::vector<RowId> ids;
+        std::vector<float> x;
+        std::vector<Label> y;
+    };
+
+    static Arrays arrays(std::vector<Row> const& rows) {
+        Arrays result;
+        for (Row const& row : rows) {
+            result.ids.push_back(row.id);
+            result.x.insert(result.x.end(), row.x.begin(), row.x.end());
+            result.y.push_back(row.y);
+        }
+        return result;
+    }
+
+    Matrix matrix(Arrays const& its) const { return {its.x.data(), its.ids.size(), n_attributes_}; }
+
+    Execution execution() { return {pick(1, 3), pick(0, 1) == 0}; }
+
+    std::unique_ptr<Forest> fit_fresh(std::vector<Row> const& rows) {
+        auto forest = std::make_unique<Forest>(params_, Tuning{}, n_attributes_, keys());
+        Arrays const its = arrays(rows);
+        forest->fit(its.ids, matrix(its), its.y, {1, false}, {});
+        return forest;
+    }
+
+    std::unique_ptr<Forest> fit(std::vector<Row> rows) {
+        auto forest = std::make_unique<Forest>(params_, tuning_, n_attributes_, keys());
+        Arrays const its = arrays(rows);
+        forest->fit(its.ids, matrix(its), its.y, execution(), {});
+        rows_ = std::move(rows);
+        return forest;
+    }
+
+    std::span<ClassKey const> keys() const { return std::span(class_keys_).first(n_classes_); }
+
+    void add(Forest& forest, std::size_t n) {
+        if (n_classes_ < kMaxClasses && pick(0, 9) == 0)
+            ++n_classes_;
+        auto const rows = new_rows(n);
+        Arrays const its = arrays(rows);
+        forest.add_rows(its.ids, matrix(its), its.y, keys(), execution());
+        rows_.insert(rows_.end(), rows.begin(), rows.end());
+    }
+
+    void remove(Forest& forest, std::size_t n) {
+        std::shuffle(rows_.begin(), rows_.end(), random_);
+        std::vector<RowId> ids;
+        for (std::size_t i = 0; i < n; ++i)
+            ids.push_back(rows_[i].id);
+        Execution const how = execution();
+        UpdateCost const planned = forest.deletion_cost(ids, how);
+        if (forest.deletion_costs(ids, how).size() != n)
+            fail("deletion_costs has the wrong size", number_);
+        UpdateCost const cost = forest.delete_rows(ids, how);
+        // A reader that expands postponed subtrees between plan and deletion changes what the deletion costs.
+        if (!has_reader_ &&
+            (planned.rows_retrained != cost.rows_retrained || planned.nodes_rebuilt != cost.nodes_rebuilt))
+            fail("the cost of a deletion differs from its plan", number_);
+        rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(n));
+    }
+
+    void compare(Forest& forest) {
+        if (auto const reason = forest.check({2, false}))
+            fail("check: " + *reason, number_);
+        auto const fresh = fit_fresh(rows_);
+        if (forest.fingerprint({2, false}) != fresh->fingerprint({1, false}))
+            fail("the fingerprint differs from a fresh fit's: " + forest.verify({1, false}, {}).value_or("?"), number_);
+        if (auto const difference = forest.verify({2, false}, {}))
+            fail("verify: " + *difference, number_);
+    }
+
+    void predict_while_changing(Forest& forest) {
+        if (rows_.size() < 10)
+            add(forest, 10);
+        Arrays const probe = arrays(new_rows(20));
+        std::jthread const reader([&] {
+            for (int i = 0; i < 20; ++i)
+                for (double const share : forest.predict(matrix(probe), {1, false}))
+                    if (!(share >= 0.0 && share <= 1.0 + 1e-9))
+                        fail("a share is out of range", number_);
+        });
+        has_reader_ = true;
+        for (int i = 0; i < 4; ++i) {
+            remove(forest, 1);
+            add(forest, 2);
+        }
+    }
+
+    unsigned number_;
+    std::mt19937_64 random_;
+    std::size_t n_attributes_;
+    Label n_classes_;
+    std::vector<std::size_t> column_kinds_;
+    Params params_;
+    Tuning tuning_;
+    std::vector<ClassKey> class_keys_;
+    std::vector<Row> rows_;
+    RowId next_id_ = -5;
+    bool has_reader_ = false;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    auto const n_rounds = static_cast<unsigned>(argc > 1 ? std::atoi(argv[1]) : 20);
+    for (unsigned round = 0; round < n_rounds; ++round)
+        Round(round).run();
+    std::printf("stress: %u rounds, all equal to fresh fits\n", n_rounds);
+}
