@@ -43,6 +43,11 @@ check: build  ## Formatting, lints, types, import layers
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror cpp/core/* cpp/bindings/* tests/cpp/*
 
+STUB := src/deciduous/_core.pyi
+.PHONY: stub
+stub: build  ## Write the type stub of the core anew, after a change of the bindings
+	$(BIN)/python -m nanobind.stubgen --quiet --module deciduous._core --output-file $(STUB)
+
 .PHONY: format
 format: .venv/.tools  ## Format all sources
 	$(BIN)/ruff format src tests

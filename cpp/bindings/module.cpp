@@ -49,10 +49,6 @@ auto to_numpy(std::vector<T> vector) {
     return to_numpy(std::move(vector), {n});
 }
 
-nb::tuple as_tuple(UpdateCost cost) {
-    return nb::make_tuple(to_numpy(std::move(cost.nodes_rebuilt)), to_numpy(std::move(cost.rows_retrained)));
-}
-
 // Lets Ctrl-C stop long work, and tells `callback` how far it is.
 Progress progress_to(nb::object const& callback) {
     return [&callback](std::size_t n_done) {
@@ -99,6 +95,31 @@ void bind_params(nb::module_& m) {
         .def_rw("reserve", &Tuning::reserve);
 }
 
+// A read-only property that is a copy of a vector.
+template <typename T, typename Vector>
+void def_array(nb::class_<T>& its_class, char const* name, Vector T::* member) {
+    its_class.def_prop_ro(name, [member](T const& self) { return to_numpy(self.*member); }, nb::rv_policy::automatic);
+}
+
+void bind_results(nb::module_& m) {
+    nb::class_<UpdateCost> cost(m, "UpdateCost");
+    def_array(cost, "nodes_rebuilt", &UpdateCost::nodes_rebuilt);
+    def_array(cost, "rows_retrained", &UpdateCost::rows_retrained);
+    nb::class_<MemoryUse>(m, "MemoryUse")
+        .def_ro("data", &MemoryUse::data)
+        .def_ro("structure", &MemoryUse::structure)
+        .def_ro("decision_stats", &MemoryUse::decision_stats)
+        .def_ro("leaf_stats", &MemoryUse::leaf_stats);
+    nb::class_<TreeArrays> arrays(m, "TreeArrays");
+    def_array(arrays, "kind", &TreeArrays::kind);
+    def_array(arrays, "depth", &TreeArrays::depth);
+    def_array(arrays, "attribute", &TreeArrays::attribute);
+    def_array(arrays, "threshold", &TreeArrays::threshold);
+    def_array(arrays, "counts", &TreeArrays::counts);
+    def_array(arrays, "ids", &TreeArrays::ids);
+    def_array(arrays, "n_ids", &TreeArrays::n_ids);
+}
+
 void bind_errors(nb::module_& m) {
     nb::exception<InvalidArgument>(m, "InvalidArgument", PyExc_ValueError);
     nb::exception<UnknownRow>(m, "UnknownRow", PyExc_KeyError);
@@ -118,35 +139,23 @@ void bind_updates(nb::class_<Forest>& forest) {
         .def(
             "delete_rows",
             [](Forest& self, Ids ids, std::size_t n_threads, bool lazy) {
-                UpdateCost cost;
-                {
-                    nb::gil_scoped_release const unlocked;
-                    cost = self.delete_rows(as_span(ids), {n_threads, lazy});
-                }
-                return as_tuple(std::move(cost));
+                nb::gil_scoped_release const unlocked;
+                return self.delete_rows(as_span(ids), {n_threads, lazy});
             },
             "ids"_a, "n_threads"_a, "lazy"_a)
         .def(
             "add_rows",
             [](Forest& self, Ids ids, Rows rows, Labels labels, Keys class_keys, std::size_t n_threads, bool lazy) {
-                UpdateCost cost;
                 auto const keys = as_keys(class_keys);
-                {
-                    nb::gil_scoped_release const unlocked;
-                    cost = self.add_rows(as_span(ids), as_matrix(rows), as_span(labels), keys, {n_threads, lazy});
-                }
-                return as_tuple(std::move(cost));
+                nb::gil_scoped_release const unlocked;
+                return self.add_rows(as_span(ids), as_matrix(rows), as_span(labels), keys, {n_threads, lazy});
             },
             "ids"_a, "rows"_a, "labels"_a, "class_keys"_a, "n_threads"_a, "lazy"_a)
         .def(
             "deletion_cost",
             [](Forest const& self, Ids ids, std::size_t n_threads) {
-                UpdateCost cost;
-                {
-                    nb::gil_scoped_release const unlocked;
-                    cost = self.deletion_cost(as_span(ids), {n_threads, false});
-                }
-                return as_tuple(std::move(cost));
+                nb::gil_scoped_release const unlocked;
+                return self.deletion_cost(as_span(ids), {n_threads, false});
             },
             "ids"_a, "n_threads"_a)
         .def(
@@ -202,29 +211,11 @@ void bind_reading(nb::class_<Forest>& forest) {
         .def(
             "tree_arrays",
             [](Forest& self, std::size_t tree) {
-                TreeArrays arrays;
-                {
-                    nb::gil_scoped_release const unlocked;
-                    arrays = self.tree_arrays(tree);
-                }
-                std::size_t const n_nodes = arrays.kind.size();
-                std::size_t const n_classes = arrays.counts.size() / n_nodes;
-                nb::dict result;
-                result["kind"] = to_numpy(std::move(arrays.kind));
-                result["depth"] = to_numpy(std::move(arrays.depth));
-                result["attribute"] = to_numpy(std::move(arrays.attribute));
-                result["threshold"] = to_numpy(std::move(arrays.threshold));
-                result["counts"] = to_numpy(std::move(arrays.counts), {n_nodes, n_classes});
-                result["ids"] = to_numpy(std::move(arrays.ids));
-                result["n_ids"] = to_numpy(std::move(arrays.n_ids));
-                return result;
+                nb::gil_scoped_release const unlocked;
+                return self.tree_arrays(tree);
             },
             "tree"_a)
-        .def("memory",
-             [](Forest const& self) {
-                 MemoryUse const use = self.memory();
-                 return nb::make_tuple(use.data, use.structure, use.decision_stats, use.leaf_stats);
-             })
+        .def("memory", &Forest::memory)
         .def("ids", [](Forest const& self) { return to_numpy(self.ids()); })
         .def("holds", &Forest::holds, "id"_a)
         .def("raw_data",
@@ -241,6 +232,7 @@ void bind_reading(nb::class_<Forest>& forest) {
 
 NB_MODULE(_core, m) {
     bind_params(m);
+    bind_results(m);
     bind_errors(m);
     nb::class_<Forest> forest(m, "Forest");
     forest.def(

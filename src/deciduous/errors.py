@@ -50,6 +50,4 @@ class EmptyForestError(DeciduousError, ValueError):
     """A prediction asked of a forest whose rows have all been deleted."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "The forest holds no rows, so it cannot predict: all of them were deleted. Add rows first."
-        )
+        super().__init__("The forest holds no rows, so it cannot predict: all of them were deleted. Add rows first.")

@@ -30,8 +30,8 @@ KINDS = ("leaf", "random", "greedy")
 class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A random forest from which training rows can be deleted, and to which rows can be added, exactly.
 
-    After any history of `delete` and `add` the forest is, byte for byte, the one that `fit` would give on the rows that are left,
-    with the same parameters and seed.
+    After any history of `delete` and `add` the forest is, byte for byte, the one that `fit` would give on the rows that
+    are left, with the same parameters and seed.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     max_depth : int or None, default=20
         Depth at which every node is a leaf (d_max), at most 1000, which is also what None means.
     n_thresholds : int or None, default=25
-        Thresholds sampled per attribute at a greedy node (k). None considers all valid ones, as an ordinary random forest does;
-        deletions are then slower, as large nodes are not cached.
+        Thresholds sampled per attribute at a greedy node (k). None considers all valid ones, as an ordinary random
+        forest does; deletions are then slower, as large nodes are not cached.
     random_depth : int, default=0
-        Nodes above this depth split at random (d_rmax): they hardly ever need retraining. `random_depth >= max_depth` gives
-        the paper's Random Trees.
+        Nodes above this depth split at random (d_rmax): they hardly ever need retraining. `random_depth >= max_depth`
+        gives the paper's Random Trees.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Attributes considered at a greedy node (p̃): a rule, a number, a share, or all.
     candidates : {"valid", "uniform"}, default="valid"
@@ -63,7 +63,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     n_jobs : int or None, default=None
         Threads, over trees; -1 for all processors. The forest does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        An int in [0, 2**64) is the seed itself. None draws a secret one; see the README on why a seed should stay secret.
+        An int in [0, 2**64) is the seed itself. None draws a secret one; see the README on why it should stay secret.
 
     Attributes
     ----------
@@ -150,9 +150,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tuning = _core.Tuning()
         for name, value in self._tuning.items():
             setattr(tuning, name, value)
-        forest = _core.Forest(
-            core_params(self, rows.shape[1], seed), tuning, rows.shape[1], class_keys(classes)
-        )
+        forest = _core.Forest(core_params(self, rows.shape[1], seed), tuning, rows.shape[1], class_keys(classes))
         forest.fit(row_ids, rows, codes.astype(np.uint32), self._n_threads(), None)
 
         self._forest = forest
@@ -174,8 +172,8 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def add(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | None = None) -> UpdateReport:
         """Add training rows as if they had been there from the start.
 
-        Labels never seen before extend `classes_` at its end. Without `ids` the rows get fresh ones, never used before; the report
-        names them.
+        Labels never seen before extend `classes_` at its end. Without `ids` the rows get fresh ones, never used before;
+        the report names them.
         """
         check_is_fitted(self)
         rows = float32_matrix(self, X, reset=False)
@@ -190,9 +188,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             classes, codes = self._extended_classes(labels)
             self.classes_ = classes
             self._first_fresh_id = max(self._first_fresh_id, int(row_ids.max()) + 1)
-            cost = self._forest.add_rows(
-                row_ids, rows, codes, class_keys(classes), self._n_threads(), bool(self.lazy)
-            )
+            cost = self._forest.add_rows(row_ids, rows, codes, class_keys(classes), self._n_threads(), bool(self.lazy))
         return UpdateReport.from_core(row_ids, cost)
 
     def deletion_cost(self, ids: ArrayLike | int) -> UpdateReport:
@@ -224,7 +220,8 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         shares = self.predict_proba(X)
         classes = self.classes_[: shares.shape[1]]
         by_label = np.argsort(classes, kind="stable")
-        return classes[by_label[shares[:, by_label].argmax(axis=1)]]
+        best: NDArray[np.intp] = by_label[shares[:, by_label].argmax(axis=1)]
+        return np.take(classes, best)
 
     # ------------------------------------------------------------------------------------------------------ checking
 
@@ -262,29 +259,28 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def memory_usage(self) -> MemoryUse:
         """Bytes in use, by purpose."""
         check_is_fitted(self)
-        return MemoryUse(*self._forest.memory())
+        use = self._forest.memory()
+        return MemoryUse(use.data, use.structure, use.decision_stats, use.leaf_stats)
 
     def tree_nodes(self, tree: int) -> list[NodeRecord]:
         """The nodes of a tree in preorder, left before right."""
         check_is_fitted(self)
         arrays = self._forest.tree_arrays(tree)
-        ends = np.cumsum(arrays["n_ids"])
         labels = self.classes_.tolist()
-        records = []
-        for i, kind in enumerate(arrays["kind"]):
-            is_leaf = KINDS[kind] == "leaf"
-            counts = arrays["counts"][i].tolist()
-            records.append(
-                NodeRecord(
-                    kind=KINDS[kind],
-                    depth=int(arrays["depth"][i]),
-                    attribute=None if is_leaf else int(arrays["attribute"][i]),
-                    threshold=None if is_leaf else float(arrays["threshold"][i]),
-                    counts={label: n for label, n in zip(labels, counts, strict=False) if n},
-                    ids=tuple(arrays["ids"][ends[i] - arrays["n_ids"][i] : ends[i]].tolist()),
-                )
+        counts = arrays.counts.reshape(len(arrays.kind), -1)
+        leaf_ids = np.split(arrays.ids, np.cumsum(arrays.n_ids)[:-1])
+        columns = (arrays.kind, arrays.depth, arrays.attribute, arrays.threshold, counts, leaf_ids)
+        return [
+            NodeRecord(
+                kind=KINDS[kind],
+                depth=int(depth),
+                attribute=None if KINDS[kind] == "leaf" else int(attribute),
+                threshold=None if KINDS[kind] == "leaf" else float(threshold),
+                counts={label: n for label, n in zip(labels, rows.tolist(), strict=False) if n},
+                ids=tuple(ids.tolist()),
             )
-        return records
+            for kind, depth, attribute, threshold, rows, ids in zip(*columns, strict=True)
+        ]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_forest")

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._core import UpdateCost
+
 
 @dataclass(frozen=True)
 class UpdateReport:
     """What a deletion or an addition did, or what a deletion would do.
 
-    A *rebuilt* node is one whose split changed, or that turned from a leaf into a split or back; the rows *retrained* are the
-    rows under such nodes (the paper's measure of the cost of a deletion), summed over the trees. Depth 0 is the root.
+    A *rebuilt* node is one whose split changed, or that turned from a leaf into a split or back. The rows *retrained*
+    are the rows under such nodes, summed over the trees: the paper's measure of the cost of a deletion. Depth 0 is the
+    root.
     """
 
     ids: tuple[int, ...]
@@ -43,12 +46,9 @@ class UpdateReport:
         )
 
     @classmethod
-    def from_core(
-        cls, ids: NDArray[np.int64], cost: tuple[NDArray[np.uint64], NDArray[np.uint64]]
-    ) -> UpdateReport:
-        """The report of an update of these rows, from the core's cost by depth."""
-        nodes_rebuilt, rows_retrained = cost
-        return cls(tuple(ids.tolist()), tuple(nodes_rebuilt.tolist()), tuple(rows_retrained.tolist()))
+    def from_core(cls, ids: NDArray[np.int64], cost: UpdateCost) -> UpdateReport:
+        """The report of an update of these rows."""
+        return cls(tuple(ids.tolist()), tuple(cost.nodes_rebuilt.tolist()), tuple(cost.rows_retrained.tolist()))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,314 @@
+"""Threads that predict while others delete and add see the forest before or after a batch, never in between."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deciduous import DareForestClassifier, EmptyForestError
+from strategies import Dataset
+from test_exactness import mixed_rows
+from test_forest import fitted_on, rows_of, small_forest
+
+Seen = tuple[tuple[int, ...], bytes]
+Batch = Callable[[DareForestClassifier], object]
+N_ROWS = 300
+N_BATCHES = 40
+PROBES = mixed_rows(np.random.default_rng(5), 150).X  # more than two chunks of 64 rows
+
+EVERY_KIND = pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+EVERY_N_JOBS = pytest.mark.parametrize("n_jobs", [1, 2])
+
+
+def seen(forest: DareForestClassifier) -> Seen:
+    """A prediction, bit by bit."""
+    shares = forest.predict_proba(PROBES)
+    return shares.shape, shares.tobytes()
+
+
+def deletion(ids: list[int]) -> Batch:
+    """A batch that deletes these rows."""
+    return lambda forest: forest.delete(ids)
+
+
+def addition(data: Dataset, ids: list[int], labels: list[int]) -> Batch:
+    """A batch that adds these rows."""
+    return lambda forest: forest.add(data.X[ids], labels, ids=ids)
+
+
+def history_of_batches(data: Dataset) -> list[Batch]:
+    """Deletions and additions by turns, each of five rows; one in five additions brings a class never seen."""
+    rng = np.random.default_rng(2)
+    present, absent = list(range(N_ROWS)), list(range(N_ROWS, len(data.ids)))
+    batches = []
+    for number in range(N_BATCHES):
+        source, target = (present, absent) if number % 2 == 0 else (absent, present)
+        ids = [source.pop(int(rng.integers(len(source)))) for _ in range(5)]
+        target.extend(ids)
+        labels = data.y[ids].tolist()
+        if number % 10 == 9:
+            labels[0] = 100 + number
+        batches.append(deletion(ids) if source is present else addition(data, ids, labels))
+    return batches
+
+
+def is_in_order(sightings: list[Seen], states: list[Seen]) -> bool:
+    """Whether each sighting is one of the states, and none is of a state before that of the sighting before it."""
+    position = 0
+    for sighting in sightings:
+        if sighting not in states[position:]:
+            return False
+        position = states.index(sighting, position)
+    return True
+
+
+def predict_while(
+    forest: DareForestClassifier, batches: list[Batch], n_readers: int
+) -> list[list[Seen]]:
+    """What each reader saw while the batches were applied; each reads at least once before and once after."""
+    is_done = threading.Event()
+    start = threading.Barrier(n_readers + 1)
+
+    def read() -> list[Seen]:
+        sightings = [seen(forest)]
+        start.wait()
+        while not is_done.is_set():
+            sightings.append(seen(forest))
+        return [*sightings, seen(forest)]
+
+    def write() -> None:
+        start.wait()
+        try:
+            for batch in batches:
+                batch(forest)
+        finally:
+            is_done.set()
+
+    with ThreadPoolExecutor(n_readers + 1) as pool:
+        readers = [pool.submit(read) for _ in range(n_readers)]
+        pool.submit(write).result()
+        return [reader.result() for reader in readers]
+
+
+@EVERY_KIND
+@EVERY_N_JOBS
+def test_every_prediction_is_of_a_forest_before_or_after_a_batch(lazy: bool, n_jobs: int) -> None:
+    """Two readers beside forty batches; the allowed results come from a twin that nobody disturbed."""
+    data = mixed_rows(np.random.default_rng(4), 400)
+    batches = history_of_batches(data)
+    options = {"lazy": lazy, "n_jobs": n_jobs}
+    twin = small_forest().fit(data.X[:N_ROWS], data.y[:N_ROWS])
+    states = [seen(twin)]
+    for batch in batches:
+        batch(twin)
+        states.append(seen(twin))
+    assert len(set(states)) > N_BATCHES // 2  # a test that could not see a change would prove nothing
+
+    forest = small_forest(**options).fit(data.X[:N_ROWS], data.y[:N_ROWS])
+    for sightings in predict_while(forest, batches, n_readers=2):
+        assert sightings[0] == states[0]
+        assert sightings[-1] == states[-1]
+        assert is_in_order(sightings, states)
+    assert forest.check() is None
+    assert forest.fingerprint() == twin.fingerprint()
+
+
+@EVERY_KIND
+def test_labels_are_right_while_classes_are_added(lazy: bool) -> None:
+    """Every predicted label is the one that the forest before or after some batch predicts."""
+    X = np.arange(30.0, dtype=np.float32).reshape(-1, 1)
+    forest = small_forest(lazy=lazy).fit(X[:2], [1000, 1001])
+    twin = small_forest().fit(X[:2], [1000, 1001])
+    states = [tuple(twin.predict(X).tolist())]
+    for number in range(2, 30):  # the new labels come before all known ones
+        twin.add(X[number : number + 1], [1000 - number])
+        states.append(tuple(twin.predict(X).tolist()))
+    is_done = threading.Event()
+
+    def write() -> None:
+        try:
+            for number in range(2, 30):
+                forest.add(X[number : number + 1], [1000 - number])
+        finally:
+            is_done.set()
+
+    sightings = []
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        while not is_done.is_set():
+            sightings.append(tuple(forest.predict(X).tolist()))
+        writer.result()
+    assert set(sightings) <= set(states)
+    assert tuple(forest.predict(X).tolist()) == states[-1]
+
+
+@EVERY_KIND
+def test_reader_of_a_forest_that_is_emptied_gets_a_prediction_or_the_clear_error(lazy: bool) -> None:
+    """The forest goes from sixty rows to none and back, forty times."""
+    data = rows_of(60)
+    forest = fitted_on(data, lazy=lazy)
+    full = seen(forest)
+    is_done = threading.Event()
+
+    def write() -> None:
+        try:
+            for _ in range(40):
+                forest.delete(data.ids)
+                forest.add(data.X, data.y, ids=data.ids)
+        finally:
+            is_done.set()
+
+    outcomes: set[Any] = set()
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        while not is_done.is_set():
+            try:
+                outcomes.add(seen(forest))
+            except EmptyForestError:
+                outcomes.add("empty")
+        writer.result()
+    assert outcomes <= {full, "empty"}
+    assert seen(forest) == full
+
+
+@EVERY_KIND
+@EVERY_N_JOBS
+def test_threads_that_delete_disjoint_rows_end_in_the_right_forest(lazy: bool, n_jobs: int) -> None:
+    """Four threads delete a quarter of two hundred rows in batches of ten; a hundred rows are left."""
+    data = rows_of(N_ROWS)
+    forest = fitted_on(data, lazy=lazy, n_jobs=n_jobs)
+    start = threading.Barrier(4)
+
+    def delete_quarter(quarter: int) -> int:
+        start.wait()
+        rows = range(quarter, 200, 4)
+        return sum(forest.delete(rows[begin : begin + 10]).n_rows for begin in range(0, 50, 10))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(delete_quarter, range(4))) == [50] * 4
+    left = data.ids[200:]
+    assert forest.ids_.tolist() == left.tolist()
+    assert forest.check() is None
+    assert forest.fingerprint() == small_forest().fit(data.X[left], data.y[left], ids=left).fingerprint()
+
+
+@EVERY_KIND
+def test_row_asked_to_be_deleted_by_several_threads_goes_once(lazy: bool) -> None:
+    """Of four threads that want the same thirty rows gone, one succeeds for each row; the others are told."""
+    data = rows_of(N_ROWS)
+    forest = fitted_on(data, lazy=lazy)
+    start = threading.Barrier(4)
+
+    def delete_rows(_: int) -> list[int]:
+        start.wait()
+        deleted = []
+        for row_id in range(30):
+            try:
+                forest.delete([row_id])
+                deleted.append(row_id)
+            except KeyError:
+                continue
+        return deleted
+
+    with ThreadPoolExecutor(4) as pool:
+        deleted = [row_id for its_rows in pool.map(delete_rows, range(4)) for row_id in its_rows]
+    assert sorted(deleted) == list(range(30))
+    left = data.ids[30:]
+    assert forest.fingerprint() == small_forest().fit(data.X[left], data.y[left], ids=left).fingerprint()
+
+
+@EVERY_KIND
+def test_threads_that_add_get_ids_of_their_own(lazy: bool) -> None:
+    """Four threads add ten rows each, of new classes too, one by one: forty different fresh ids."""
+    data = rows_of(100)
+    forest = small_forest(lazy=lazy).fit(data.X[:60], data.y[:60])
+    start = threading.Barrier(4)
+
+    def add_rows(quarter: int) -> dict[int, int]:
+        start.wait()
+        rows = range(60 + quarter * 10, 70 + quarter * 10)
+        return {forest.add(data.X[row : row + 1], [row % 7]).ids[0]: row for row in rows}
+
+    with ThreadPoolExecutor(4) as pool:
+        row_of_id = {row_id: row for ids in pool.map(add_rows, range(4)) for row_id, row in ids.items()}
+    assert sorted(row_of_id) == list(range(60, 100))
+    rows = [*range(60), *row_of_id.values()]
+    labels = [*data.y[:60].tolist(), *(row % 7 for row in row_of_id.values())]
+    fresh = small_forest().fit(data.X[rows], labels, ids=[*range(60), *row_of_id])
+    assert sorted(forest.classes_.tolist()) == fresh.classes_.tolist()
+    assert forest.fingerprint() == fresh.fingerprint()
+    assert forest.check() is None
+
+
+@EVERY_KIND
+def test_audits_and_costs_beside_deletions_are_of_one_state(lazy: bool) -> None:
+    """Fingerprints, checks and costs run while rows go; each fingerprint is that of a state of the history."""
+    data = rows_of(N_ROWS)
+    batches = [list(range(begin, begin + 5)) for begin in range(0, 100, 5)]
+    twin = fitted_on(data)
+    states = [twin.fingerprint()]
+    for batch in batches:
+        twin.delete(batch)
+        states.append(twin.fingerprint())
+    forest = fitted_on(data, lazy=lazy)
+    is_done = threading.Event()
+
+    def write() -> None:
+        try:
+            for batch in batches:
+                forest.delete(batch)
+        finally:
+            is_done.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        while not is_done.is_set():
+            assert forest.fingerprint() in states
+            assert forest.check() is None
+            assert (forest.deletion_costs([200, 201]) >= 0).all()
+            assert 200 <= forest.n_rows_ <= N_ROWS
+        writer.result()
+    assert forest.fingerprint() == states[-1]
+
+
+# Runs in a process of its own, since threads that wait for each other for ever cannot be stopped.
+BESIDE_VERIFY = """
+    import threading
+    import numpy as np
+    from deciduous import DareForestClassifier
+
+    X = np.random.default_rng(0).normal(size=(500, 5))
+    forest = DareForestClassifier(n_estimators=20, random_state=0, lazy={lazy}).fit(X, X[:, 0] > 0)
+    is_done = threading.Event()
+
+    def verify():
+        for _ in range(5):
+            forest.delete(forest.ids_[:3])
+            assert forest.verify().matches
+        is_done.set()
+
+    threading.Thread(target=verify, daemon=True).start()
+    while not is_done.is_set():
+        {call}
+    print("done")
+"""
+
+
+@EVERY_KIND
+@pytest.mark.parametrize(
+    "call",
+    ["forest.predict_proba(X[:5])", "forest.n_rows_", "forest.ids_", "forest.memory_usage()", "forest.check()"],
+)
+def test_forest_can_be_used_while_another_thread_verifies_it(call: str, lazy: bool) -> None:
+    """Neither waits for the other for ever; sixty seconds are a hundred times what it takes."""
+    program = textwrap.dedent(BESIDE_VERIFY.format(call=call, lazy=lazy))
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert finished.stdout == "done\n", finished.stderr

@@ -1,0 +1,165 @@
+"""A deleted row's values and id are overwritten in memory, and its place is used again."""
+
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deciduous import DareForestClassifier
+
+SMALL: dict[str, Any] = {"n_estimators": 5, "max_depth": 8, "n_thresholds": 5, "random_state": 1}
+SECRET_ID = 0x1B2C3D4E5F607182  # eight different bytes, none of them zero
+# Values whose four bytes are unlike those of any other value here: other rows hold whole numbers below 1,000 only.
+SECRETS = np.array([1234.5677, -9.876543e-21, 3.1415926e33], dtype=np.float32)
+N_CODED = 100  # distinct values of a column that is stored by codes (up to 256)
+N_PLAIN = 500  # distinct values of a column that is stored as it is
+
+
+def image_of(value: float) -> bytes:
+    """A value as the forest stores it: 32 bits that order as the numbers do, little-endian."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    return struct.pack("<I", bits ^ 0xFFFFFFFF if bits >> 31 else bits | 0x80000000)
+
+
+def id_image(row_id: int) -> bytes:
+    """An id as the forest stores it."""
+    return struct.pack("<q", row_id)
+
+
+def stored(forest: DareForestClassifier, images: Iterable[bytes]) -> list[bool]:
+    """Which of these are in the memory that holds the rows."""
+    memory = forest._forest.raw_data()
+    return [image in memory for image in images]
+
+
+def whole_numbers(n_rows: int, n_distinct: int) -> np.ndarray:
+    """Three columns, each with this many distinct whole numbers from 1."""
+    rng = np.random.default_rng(n_distinct)
+    columns = [rng.permutation(np.arange(n_rows) % n_distinct) + 1 for _ in range(3)]
+    return np.column_stack(columns).astype(np.float32)
+
+
+def forest_with_secret_row(n_distinct: int, **options: Any) -> DareForestClassifier:
+    """Six hundred ordinary rows, and one in their middle with values that only it has."""
+    X = whole_numbers(600, n_distinct)
+    X = np.insert(X, 300, SECRETS, axis=0)
+    ids = np.insert(np.arange(600), 300, SECRET_ID)
+    y = (X[:, 0] > n_distinct / 2).astype(int)
+    return DareForestClassifier(**(SMALL | options)).fit(X, y, ids=ids)
+
+
+def secret_images() -> list[bytes]:
+    """The values and the id of the secret row."""
+    return [*(image_of(value) for value in SECRETS), id_image(SECRET_ID)]
+
+
+def test_images_order_as_numbers_do() -> None:
+    """The test's own understanding of how values are stored, at both signs and zero."""
+    numbers = [-3e38, -1.0, -1e-45, 0.0, 1e-45, 1.0, 3e38]
+    images = [int.from_bytes(image_of(number), "little") for number in numbers]
+    assert images == sorted(images)
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+@pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])
+def test_deleted_row_is_nowhere_in_the_memory_of_the_rows(n_distinct: int, lazy: bool) -> None:
+    """Three values and an id are found before the deletion and not after it; neither has anything else gone."""
+    forest = forest_with_secret_row(n_distinct, lazy=lazy)
+    neighbours = [id_image(299), id_image(300), *(image_of(value) for value in (1.0, 50.0, float(n_distinct)))]
+    assert stored(forest, secret_images()) == [True] * 4
+    assert stored(forest, neighbours) == [True] * 5
+    forest.delete([SECRET_ID])
+    assert stored(forest, secret_images()) == [False] * 4
+    assert stored(forest, neighbours) == [True] * 5
+    assert forest.check() is None
+
+
+@pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])
+def test_deleted_row_is_gone_when_it_was_added_later(n_distinct: int) -> None:
+    """Rows that came by `add` are stored like those that came by `fit`."""
+    X = whole_numbers(600, n_distinct)
+    forest = DareForestClassifier(**SMALL).fit(X, np.arange(600) % 2)
+    assert stored(forest, secret_images()) == [False] * 4
+    forest.add(SECRETS.reshape(1, -1), [1], ids=[SECRET_ID])
+    assert stored(forest, secret_images()) == [True] * 4
+    forest.delete([SECRET_ID])
+    assert stored(forest, secret_images()) == [False] * 4
+
+
+@pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])
+def test_value_stays_while_another_row_has_it(n_distinct: int) -> None:
+    """Two rows share the values: they go with the second."""
+    forest = forest_with_secret_row(n_distinct)
+    twin_id = SECRET_ID + 1
+    forest.add(SECRETS.reshape(1, -1), [0], ids=[twin_id])
+    forest.delete([SECRET_ID])
+    assert stored(forest, secret_images()) == [True, True, True, False]
+    forest.delete([twin_id])
+    assert stored(forest, [*secret_images(), id_image(twin_id)]) == [False] * 5
+
+
+def test_row_is_gone_from_a_batch_of_deleted_rows() -> None:
+    """Whatever else is deleted with it, in coded columns."""
+    forest = forest_with_secret_row(N_CODED)
+    forest.delete([*range(0, 200), SECRET_ID, *range(500, 600)])
+    assert stored(forest, secret_images()) == [False] * 4
+    assert stored(forest, map(id_image, range(1, 200))) == [False] * 199
+
+
+@pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])
+def test_nothing_but_zeros_is_left_when_all_rows_are_deleted(n_distinct: int) -> None:
+    """An empty forest's memory of the rows holds no byte of them."""
+    forest = forest_with_secret_row(n_distinct)
+    forest.delete(forest.ids_)
+    assert not any(forest._forest.raw_data())
+
+
+@pytest.mark.parametrize("secret_place", ["first", "last"])
+def test_deleted_row_is_gone_after_a_coded_column_has_become_a_plain_one(secret_place: str) -> None:
+    """256 values fit into codes; the 257th makes the column plain while the place of another deleted row is free.
+
+    The free place must not take over a value of a row that is still there, or that value outlives its row.
+    """
+    values = np.arange(1, 256, dtype=np.float32)
+    column = np.concatenate([values, values])  # every ordinary value twice, so that deleting one row drops no value
+    at = 0 if secret_place == "first" else len(column)
+    X = np.insert(column, at, SECRETS[0]).reshape(-1, 1)
+    ids = np.insert(np.arange(len(column)), at, SECRET_ID)
+    forest = DareForestClassifier(**SMALL).fit(X, np.arange(len(X)) % 2, ids=ids)
+    forest.delete([10, 11, 12])
+    forest.add([[777.0]], [0])
+    forest.delete([SECRET_ID])
+    assert stored(forest, [image_of(SECRETS[0]), id_image(SECRET_ID)]) == [False, False]
+    assert forest.check() is None
+
+
+def test_label_of_a_class_that_is_gone_is_kept_by_promise() -> None:
+    """Columns never move, so `classes_` remembers a class without rows; the rows' memory does not."""
+    X = whole_numbers(50, 20)
+    y = np.array(["ordinary"] * 50)
+    forest = DareForestClassifier(**SMALL).fit(X, y)
+    forest.add(SECRETS.reshape(1, -1), ["a label of one row"], ids=[SECRET_ID])
+    forest.delete([SECRET_ID])
+    assert forest.classes_.tolist() == ["ordinary", "a label of one row"]
+    assert stored(forest, secret_images()) == [False] * 4
+
+
+@pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])
+@pytest.mark.parametrize("n_rows", [1, 40])
+def test_places_of_deleted_rows_are_used_again(n_distinct: int, n_rows: int) -> None:
+    """Fifty rounds of deleting and adding as many rows do not lengthen the memory of the rows."""
+    X = whole_numbers(600, n_distinct)
+    y = np.arange(600) % 2
+    forest = DareForestClassifier(**SMALL).fit(X, y)
+    size = len(forest._forest.raw_data())
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        gone = rng.choice(forest.ids_, n_rows, replace=False)
+        forest.delete(gone)
+        chosen = rng.choice(600, n_rows, replace=False)
+        forest.add(X[chosen], y[chosen])
+        assert len(forest._forest.raw_data()) == size
+    assert forest.n_rows_ == 600
+    assert forest.check() is None
