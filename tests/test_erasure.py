@@ -100,12 +100,17 @@ def test_value_stays_while_another_row_has_it(n_distinct: int) -> None:
     assert stored(forest, [*secret_images(), id_image(twin_id)]) == [False] * 5
 
 
-def test_row_is_gone_from_a_batch_of_deleted_rows() -> None:
-    """Whatever else is deleted with it, in coded columns."""
+def test_rows_of_a_batch_are_all_gone() -> None:
+    """Fifty rows with values and ids of their own, deleted together with two hundred ordinary ones."""
     forest = forest_with_secret_row(N_CODED)
-    forest.delete([*range(0, 200), SECRET_ID, *range(500, 600)])
-    assert stored(forest, secret_images()) == [False] * 4
-    assert stored(forest, map(id_image, range(1, 200))) == [False] * 199
+    ids = [SECRET_ID + number for number in range(1, 51)]
+    X = SECRETS * (1 + np.arange(1, 51, dtype=np.float32).reshape(-1, 1) / 100)  # 150 more values: still codes
+    forest.add(X, np.arange(50) % 2, ids=ids)
+    images = [*map(image_of, X.ravel()), *map(id_image, ids), *secret_images()]
+    assert stored(forest, images) == [True] * 204
+    forest.delete([*range(0, 200), *ids, SECRET_ID])
+    assert stored(forest, images) == [False] * 204
+    assert forest.check() is None
 
 
 @pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])

@@ -197,9 +197,7 @@ def test_predict_proba_rows_are_shares_of_the_leaves_reached() -> None:
             goes_left = row[node.attribute] <= node.threshold  # NaN is not: it goes right
             position += 1
             if not goes_left:  # the right child is the next node of the same depth after the left one
-                position += next(
-                    i for i, other in enumerate(nodes[position + 1 :], 1) if other.depth == node.depth + 1
-                )
+                position += next(i for i, other in enumerate(nodes[position + 1 :], 1) if other.depth == node.depth + 1)
         return nodes[position].counts
 
     shares = forest.predict_proba(data.X[:20])
@@ -357,6 +355,17 @@ def test_classes_seen_one_after_another_stay_in_the_order_of_arrival() -> None:
         assert "".join(forest.classes_) == classes
     assert forest.predict_proba([[2.0]]).shape == (1, 5)
     assert forest.predict([[2.0], [3.0], [4.0], [5.0]]).tolist() == ["z", "a", "l", "m"]
+
+
+def test_large_integer_labels_stay_apart_when_labels_of_another_integer_type_come() -> None:
+    """Two labels above 2**53, which float64 cannot tell apart, and one of an unsigned type."""
+    known = [2**60, 2**60 + 1]
+    forest = small_forest().fit([[0.0], [1.0]], np.array(known, dtype=np.int64))
+    forest.add([[2.0]], np.array([7], dtype=np.uint64))
+    assert forest.classes_.tolist() == [*known, 7]
+    assert forest.predict([[0.0], [1.0], [2.0]]).tolist() == [*known, 7]
+    fresh = small_forest().fit([[0.0], [1.0], [2.0]], np.array([*known, 7], dtype=np.int64))
+    assert forest.fingerprint() == fresh.fingerprint()
 
 
 def test_single_class_predicts_itself() -> None:

@@ -30,6 +30,17 @@ bool all_zero(std::span<Count const> counts) {
     return std::ranges::all_of(counts, [](Count n) { return n == 0; });
 }
 
+// The first of the ascending values that is not below `value`, without branches: their outcomes would be random.
+std::size_t first_not_below(std::span<Value const> values, Value value) {
+    std::size_t begin = 0;
+    for (std::size_t n = values.size(); n > 0;) {
+        std::size_t const half = (n + 1) / 2;
+        begin += values[begin + half - 1] < value ? half : 0;
+        n -= half;
+    }
+    return begin;
+}
+
 // Forgets the elements from `begin` on and overwrites their memory.
 template <typename Vector>
 void erase_tail(Vector& vector, std::size_t begin) {
@@ -89,17 +100,35 @@ bool ValidCandidates::scan_table(std::uint32_t n_wanted, Workspace& work) {
     if (work.values.size() < 2)
         return false;
     bound_ = bound_for(n_wanted, work);
-    std::vector<Value>& values = work.values;
-    WipedVector<Value> cut_values;
-    for (Value const value : values)
-        if (value != kMissing && rank(value) <= bound_)
-            cut_values.push_back(value);
-    start(cut_values);
-    for (std::size_t i = 0; i < values.size(); ++i)
-        for (Label y = 0; y < n_classes_; ++y)
-            if (Count const n = work.value_counts[i * n_classes_ + y]; n > 0)
-                count(values[i], y, n);
+    fill_from_table(work);
     return true;
+}
+
+// All cuts within the bound among the distinct values in `work`.
+void ValidCandidates::fill_from_table(Workspace& work) {
+    cuts_.clear();
+    counts_.clear();
+    work.left.assign(n_classes_, 0);  // rows since the last cut
+    std::span<Count const> const table = work.value_counts;
+    auto const append = [this](std::span<Count const> counts) {
+        counts_.insert(counts_.end(), counts.begin(), counts.end());
+    };
+    for (std::size_t i = 0; i < work.values.size(); ++i) {
+        Value const value = work.values[i];
+        auto const at = table.subspan(i * n_classes_, n_classes_);
+        accumulate(work.left, at);
+        if (value == kMissing || rank(value) > bound_)
+            continue;
+        bool const is_last = i + 1 == work.values.size();
+        cuts_.push_back({value, is_last ? kNoValue : work.values[i + 1]});
+        append(work.left);
+        append(at);
+        if (is_last)
+            counts_.resize(counts_.size() + n_classes_, 0);
+        else
+            append(table.subspan((i + 1) * n_classes_, n_classes_));
+        std::ranges::fill(work.left, Count{0});
+    }
 }
 
 // The rank of the n_wanted-th valid candidate among the distinct values in `work`.
@@ -135,13 +164,29 @@ bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Works
         std::ranges::sort(work.values);
         work.values.erase(std::ranges::unique(work.values).begin(), work.values.end());
         start(work.values);
-        for (std::size_t i = 0; i < node.slots.size(); ++i)
-            count(view(node.slots[i]), node.labels[i], 1);
-        if (n_valid() >= n_wanted)
+        for (std::size_t i = 0; i < node.slots.size(); ++i) {
+            Value const value = view(node.slots[i]);
+            count(first_not_below(work.values, value), value, node.labels[i]);
+        }
+        if (n_valid() >= n_wanted) {
+            tighten(n_wanted, work);
             return true;
+        }
     }
     bound_ = kEverything;
     return false;
+}
+
+// Lowers the bound to the n_wanted-th valid candidate, of which there are at least as many.
+void ValidCandidates::tighten(std::uint32_t n_wanted, Workspace& work) {
+    work.ranks.clear();
+    for (std::size_t cut = 0; cut < cuts_.size(); ++cut)
+        if (is_valid(cut))
+            work.ranks.push_back(rank(cuts_[cut].value));
+    auto const wanted = work.ranks.begin() + (n_wanted - 1);
+    std::ranges::nth_element(work.ranks, wanted);
+    bound_ = *wanted;
+    drop_cuts([this](std::size_t cut) { return rank(cuts_[cut].value) > bound_; });
 }
 
 // Cuts at these values, with no rows counted yet.
@@ -153,12 +198,12 @@ void ValidCandidates::start(std::span<Value const> cut_values) {
     counts_.assign(cuts_.size() * kParts * n_classes_, 0);
 }
 
-void ValidCandidates::count(Value value, Label label, Count n) {
-    std::size_t const cut = first_cut_from(value);
+// Counts a row at a value whose first cut not below it is `cut`.
+void ValidCandidates::count(std::size_t cut, Value value, Label label) {
     if (cut < cuts_.size()) {
-        counts(cut, kBucket)[label] += n;
+        ++counts(cut, kBucket)[label];
         if (cuts_[cut].value == value)
-            counts(cut, kAt)[label] += n;
+            ++counts(cut, kAt)[label];
     }
     if (cut == 0)
         return;
@@ -168,7 +213,7 @@ void ValidCandidates::count(Value value, Label label, Count n) {
         std::ranges::fill(counts(cut - 1, kAtNext), Count{0});
     }
     if (value == below.next)
-        counts(cut - 1, kAtNext)[label] += n;
+        ++counts(cut - 1, kAtNext)[label];
 }
 
 void ValidCandidates::remove(Value value, Label label) {
@@ -188,7 +233,7 @@ bool ValidCandidates::add(Value value, Label label) {
     bool const is_cut = cut < cuts_.size() && cuts_[cut].value == value;
     if (!is_cut && value != kMissing && rank(value) <= bound_)
         return false;
-    count(value, label, 1);
+    count(cut, value, label);
     return true;
 }
 
@@ -201,7 +246,7 @@ bool ValidCandidates::update(Dataset const& data, Changes const& changes, Sample
             return false;
     if (!settle_nexts())
         return false;
-    drop_empty_cuts();
+    drop_cuts([this](std::size_t cut) { return all_zero(counts(cut, kAt)); });  // values without rows are no cuts
     return is_of_use(size);
 }
 
@@ -234,11 +279,12 @@ bool ValidCandidates::settle_nexts() {
     return true;
 }
 
-// Values without rows are no cuts; their buckets go to the next cut.
-void ValidCandidates::drop_empty_cuts() {
+// Drops the cuts for which `is_dropped`; their buckets go to the next cut.
+template <typename Predicate>
+void ValidCandidates::drop_cuts(Predicate const& is_dropped) {
     std::size_t n_kept = 0;
     for (std::size_t cut = 0; cut < cuts_.size(); ++cut) {
-        if (all_zero(counts(cut, kAt))) {
+        if (is_dropped(cut)) {
             if (cut + 1 < cuts_.size())
                 accumulate(counts(cut + 1, kBucket), counts(cut, kBucket));
             continue;
@@ -285,13 +331,7 @@ bool ValidCandidates::equals_recount(NodeView const& node, std::uint32_t n_thres
     ValidCandidates recount(attribute_, node.key, n_classes_);
     tabulate(node, node.data.column(attribute_), work);
     recount.bound_ = bound_;
-    WipedVector<Value> cut_values;
-    for (Value const value : work.values)
-        if (value != kMissing && rank(value) <= bound_)
-            cut_values.push_back(value);
-    recount.start(cut_values);
-    for (std::size_t i = 0; i < node.slots.size(); ++i)
-        recount.count(node.data.value(node.slots[i], attribute_), node.labels[i], 1);
+    recount.fill_from_table(work);
     return cuts_ == recount.cuts_ && counts_ == recount.counts_ && (bound_ == kEverything || n_valid() >= n_thresholds);
 }
 

@@ -64,12 +64,15 @@ private:
     [[nodiscard]] bool scan_table(std::uint32_t n_wanted, Workspace& work);
     [[nodiscard]] bool sample(NodeView const& node, std::uint32_t n_wanted, Workspace& work);
     [[nodiscard]] std::uint64_t bound_for(std::uint32_t n_wanted, Workspace& work) const;
+    void fill_from_table(Workspace& work);
+    void tighten(std::uint32_t n_wanted, Workspace& work);
     void start(std::span<Value const> cut_values);
-    void count(Value value, Label label, Count n);
+    void count(std::size_t cut, Value value, Label label);
     void remove(Value value, Label label);
     [[nodiscard]] bool add(Value value, Label label);
     [[nodiscard]] bool settle_nexts();
-    void drop_empty_cuts();
+    template <typename Predicate>
+    void drop_cuts(Predicate const& is_dropped);
     [[nodiscard]] bool is_of_use(SampleSize const& size) const;
 
     Attribute attribute_;
