@@ -94,9 +94,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 @st.composite
-def row_contents(
-    draw: st.DrawFn, table: Table, min_size: int = 1, max_size: int = 24
-) -> list[tuple[Values, Label]]:
+def row_contents(draw: st.DrawFn, table: Table, min_size: int = 1, max_size: int = 24) -> list[tuple[Values, Label]]:
     """Values and labels of rows, with many rows of the same values."""
     distinct = draw(st.lists(table.values, min_size=1, max_size=max_size))
     row = st.tuples(st.sampled_from(distinct), table.labels)
@@ -146,6 +144,7 @@ TUNINGS: SearchStrategy[Tuning] = st.fixed_dictionaries(
     {
         "min_cached_rows": st.sampled_from([1, 2, 4, 8, 10_000]),
         "min_sampled_rows": st.sampled_from([1, 2, 5, 10_000]),
+        "max_codes": st.sampled_from([1, 3, 256]),
         "reserve": st.sampled_from([0, 1, 5]),
     }
 )

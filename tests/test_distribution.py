@@ -58,9 +58,7 @@ def assert_independent(a: Iterable[float], b: Iterable[float]) -> None:
     assert_uniform(cells, [(i, j) for i in range(8) for j in range(8)])
 
 
-def stumps(
-    X: np.ndarray, y: np.ndarray, tuning: Tuning | None = None, **options: object
-) -> DareForestClassifier:
+def stumps(X: np.ndarray, y: np.ndarray, tuning: Tuning | None = None, **options: object) -> DareForestClassifier:
     """One root split for each draw."""
     given = {"n_estimators": N_DRAWS, "max_depth": 1, "max_features": 1, "random_state": SEED} | options
     return build_forest(given, tuning).fit(np.asarray(X, np.float32), y)
@@ -189,9 +187,7 @@ def test_best_considered_attribute_is_that_of_uniform_subsets(n_considered: int,
     """The i-th best of four attributes wins if it is considered and the i better ones are not."""
     forest = stumps(FLAGS, HALVES, tuning, max_features=n_considered)
     n_subsets = math.comb(4, n_considered)
-    wins = {
-        a: math.comb(3 - i, n_considered - 1) / n_subsets for i, a in enumerate(VARYING[: 5 - n_considered])
-    }
+    wins = {a: math.comb(3 - i, n_considered - 1) / n_subsets for i, a in enumerate(VARYING[: 5 - n_considered])}
     assert_distributed([root.attribute for root in roots(forest)], wins)
 
 
@@ -287,9 +283,7 @@ def test_seeds_are_independent() -> None:
     assert_independent(firsts[::2], firsts[1::2])
 
 
-@pytest.mark.parametrize(
-    ("lo", "hi"), [(0.0, 1.0), (-0.7, 0.6), (1000.0, 1001.5), (-3e38, 3e38), (5.0, 5.25)]
-)
+@pytest.mark.parametrize(("lo", "hi"), [(0.0, 1.0), (-0.7, 0.6), (1000.0, 1001.5), (-3e38, 3e38), (5.0, 5.25)])
 def test_arrivals_are_independent_and_uniform(lo: float, hi: float) -> None:
     """The first three arrivals are each uniform and pairwise independent."""
     drawn = np.array([arrivals(key, 0, lo, hi, 3) for key in KEYS])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -190,6 +191,8 @@ class AnyHistory(RuleBasedStateMachine):
 
 
 TestAnyHistory = AnyHistory.TestCase
+# Histories are where the faults are: many more of them than of other examples, about a minute's worth by default.
+TestAnyHistory.settings = settings(max_examples=8 * settings.default.max_examples)
 
 
 def mixed_rows(rng: np.random.Generator, n_rows: int) -> Dataset:
@@ -233,9 +236,7 @@ def wide_one_hot(rng: np.random.Generator, n_rows: int) -> Dataset:
 class MediumHistory:
     """A forest of a few hundred rows that sees random deletions and additions, some of them nasty."""
 
-    def __init__(
-        self, options: Options, tuning: Tuning | None, lazy: bool, data: Dataset, n_rows: int = 400
-    ) -> None:
+    def __init__(self, options: Options, tuning: Tuning | None, lazy: bool, data: Dataset, n_rows: int = 400) -> None:
         """Fits on the first rows of the pool; the others wait to be added."""
         self.options, self.data = options, data
         self.rng = random.Random(7)

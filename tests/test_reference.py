@@ -62,9 +62,7 @@ def assert_equals_reference(options: Options, data: Dataset, tuning: Tuning | No
 
 
 @given(st.data(), datasets(), TUNINGS)
-def test_core_equals_the_reference_on_hostile_data(
-    draws: st.DataObject, data: Dataset, tuning: Tuning
-) -> None:
+def test_core_equals_the_reference_on_hostile_data(draws: st.DataObject, data: Dataset, tuning: Tuning) -> None:
     """Ties, duplicates, NaN, denormals, huge values, few rows of a class: the same nodes and bytes."""
     assert_equals_reference(draws.draw(forest_options(data.X.shape[1])), data, tuning)
 
@@ -123,9 +121,7 @@ SAMPLING_ALWAYS: Tuning = {"min_cached_rows": 1, "min_sampled_rows": 1, "reserve
 @pytest.mark.parametrize("share_of_positives", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("n_thresholds", [1, 4])
 @pytest.mark.parametrize("seed", range(3))
-def test_sampling_without_sorting_equals_the_reference(
-    seed: int, n_thresholds: int, share_of_positives: float
-) -> None:
+def test_sampling_without_sorting_equals_the_reference(seed: int, n_thresholds: int, share_of_positives: float) -> None:
     """Columns of many distinct values are sampled by rank in two passes; ties and NaN are among them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(700, 3)).astype(np.float32)

@@ -92,6 +92,7 @@ void bind_params(nb::module_& m) {
         .def(nb::init<>())
         .def_rw("min_cached_rows", &Tuning::min_cached_rows)
         .def_rw("min_sampled_rows", &Tuning::min_sampled_rows)
+        .def_rw("max_codes", &Tuning::max_codes)
         .def_rw("reserve", &Tuning::reserve);
 }
 

@@ -50,7 +50,7 @@ std::optional<Code> Column::code_of(Value value) {
     auto const place = std::ranges::lower_bound(order_, value, {}, [this](Code code) { return values_[code]; });
     if (place != order_.end() && values_[*place] == value)
         return *place;
-    if (order_.size() == kMaxCodes)
+    if (order_.size() == max_codes_)
         return std::nullopt;
     auto const unused = std::ranges::find(uses_, Count{0});
     auto const code = static_cast<Code>(unused - uses_.begin());

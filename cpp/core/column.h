@@ -32,6 +32,9 @@ struct PlainView {
 
 class Column {
 public:
+    // Keeps a dictionary of up to max_codes values, at most 256.
+    explicit Column(std::size_t max_codes) : max_codes_(max_codes) {}
+
     void resize(std::size_t n_slots);
 
     // Gives an empty slot a value.
@@ -64,12 +67,11 @@ public:
     void append_raw_bytes(std::vector<std::uint8_t>& bytes) const;
 
 private:
-    static constexpr std::size_t kMaxCodes = 256;
-
     [[nodiscard]] std::optional<Code> code_of(Value value);
     void drop_code(Code code);
     void become_plain();
 
+    std::size_t max_codes_;
     bool is_coded_ = true;
     WipedVector<Code> codes_;    // coded: per slot
     WipedVector<Value> values_;  // coded: per code; plain: per slot

@@ -24,7 +24,7 @@ struct Matrix {
 
 class Dataset {
 public:
-    explicit Dataset(std::size_t n_attributes) : columns_(n_attributes) {}
+    Dataset(std::size_t n_attributes, std::size_t max_codes) : columns_(n_attributes, Column(max_codes)) {}
 
     // Adds rows whose ids are new and distinct; their slots in the order of the rows.
     std::vector<Slot> insert(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels);

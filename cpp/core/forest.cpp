@@ -26,7 +26,7 @@ Forest::Forest(Params const& params, Tuning const& tuning, std::size_t n_attribu
                std::span<ClassKey const> class_keys)
     : params_(params),
       tuning_(tuning),
-      data_(n_attributes),
+      data_(n_attributes, tuning.max_codes),
       class_keys_(class_keys.begin(), class_keys.end()),
       totals_(class_keys.size(), 0) {
     trees_.reserve(params.n_trees);

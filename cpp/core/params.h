@@ -32,6 +32,8 @@ struct Tuning {
     std::uint32_t min_cached_rows = 256;
     // Below this many rows sorting a column beats two passes of hash sampling.
     std::uint32_t min_sampled_rows = 256;
+    // Columns of at most this many distinct values are kept as a byte per row with a dictionary.
+    std::uint32_t max_codes = 256;
     // Valid candidates cached beyond the k sampled ones, so that an invalidated one has a successor at hand.
     std::uint32_t reserve = 4;
 };

@@ -155,7 +155,7 @@ bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Works
     for (Count const n_y : node.totals)
         same_class += (n_y / n) * (n_y / n);
     PlainView const view = node.data.column(attribute_).plain();
-    for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 4; n_cuts < n / 4; n_cuts *= 4) {
+    for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 2; n_cuts < n / 2; n_cuts *= 4) {
         bound_ = static_cast<std::uint64_t>(n_cuts / n * 0x1p64);
         work.values.clear();
         for (Slot const slot : node.slots)

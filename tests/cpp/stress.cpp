@@ -39,6 +39,7 @@ public:
         params_ = random_params();
         tuning_.min_cached_rows = static_cast<std::uint32_t>(pick(0, 2) == 0 ? 1 : pick(2, 64));
         tuning_.min_sampled_rows = static_cast<std::uint32_t>(pick(1, 300));
+        tuning_.max_codes = static_cast<std::uint32_t>(pick(0, 1) == 0 ? 256 : pick(1, 8));
         tuning_.reserve = static_cast<std::uint32_t>(pick(0, 3));
         for (Label y = 0; y < kMaxClasses; ++y)
             class_keys_.push_back({static_cast<std::uint8_t>(7 * y + 1)});

@@ -144,11 +144,7 @@ def considered_splits(params: ReferenceParams, rows: Rows, depth: int, key: int)
     order = attribute_order(key, rows.X)
     if depth < params.random_depth:
         return [random_candidate(key, a, rows.X[:, a]) for a in order[:1]]
-    return [
-        candidate
-        for a in order[: params.max_features]
-        for candidate in greedy_candidates(params, rows, key, a)
-    ]
+    return [candidate for a in order[: params.max_features] for candidate in greedy_candidates(params, rows, key, a)]
 
 
 def greedy_candidates(params: ReferenceParams, rows: Rows, key: int, attribute: int) -> list[Candidate]:

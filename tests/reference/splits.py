@@ -55,9 +55,7 @@ def valid_cuts(column: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
     return [(u, v) for (u, at_u), (v, at_v) in pairwise(groups) if len(at_u | at_v) > 1]
 
 
-def sampled_candidates(
-    key: int, attribute: int, column: np.ndarray, y: np.ndarray, k: int | None
-) -> list[Candidate]:
+def sampled_candidates(key: int, attribute: int, column: np.ndarray, y: np.ndarray, k: int | None) -> list[Candidate]:
     """The k valid candidates of lowest rank (all, for None), by rank."""
     valid = [
         Candidate(attribute, midpoint(u, following), H(key, CANDIDATE, attribute, bits(u)))

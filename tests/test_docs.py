@@ -1,0 +1,80 @@
+"""The documentation is true: examples run, every name is described, the commands exist."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import deciduous
+from deciduous import DareForestClassifier
+from deciduous import forest as forest_module
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+PARAMETERS = list(inspect.signature(DareForestClassifier).parameters)
+PUBLIC = [
+    name
+    for name, _ in inspect.getmembers(DareForestClassifier)
+    if name in vars(DareForestClassifier) and name[0] != "_"
+]
+
+
+def test_readme_example_runs() -> None:
+    """Every Python block of the README runs, assertions included."""
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_docstring_examples_run() -> None:
+    """The doctests of the estimator pass."""
+    result = doctest.testmod(forest_module)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("command", re.findall(r"^    make ([a-z-]+)", README, re.MULTILINE))
+def test_readme_command_is_a_target(command: str) -> None:
+    """Each `make` command that the README names exists."""
+    assert re.search(rf"^{command}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/algorithm.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    """Each relative link and each named file of ours exists."""
+    text = (ROOT / page).read_text()
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", text) + re.findall(r"`((?:tests|docs|src|cpp)/[\w/.]+)`", text):
+        assert (ROOT / page).parent.joinpath(target).exists() or (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameter_is_documented_with_its_default(name: str) -> None:
+    """The class docstring has an entry for each parameter, naming the default that the signature has."""
+    default = inspect.signature(DareForestClassifier).parameters[name].default
+    shown = f'"{default}"' if isinstance(default, str) else str(default)
+    assert re.search(rf"^\s+{name} : .*default={re.escape(shown)}$", DareForestClassifier.__doc__ or "", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_method_is_documented(name: str) -> None:
+    """Each public method and property says what it does."""
+    assert inspect.getdoc(getattr(DareForestClassifier, name))
+
+
+@pytest.mark.parametrize("name", [n for n in deciduous.__all__ if n != "DareForestClassifier"])
+def test_exported_name_is_documented(name: str) -> None:
+    """Everything the package exports has a docstring of its own."""
+    assert vars(getattr(deciduous, name))["__doc__"]
+
+
+def test_paper_symbols_are_mapped_to_our_names() -> None:
+    """The table of symbols in docs/algorithm.md names parameters that exist."""
+    table = (ROOT / "docs/algorithm.md").read_text().split("## 2.")[0]
+    named = set(re.findall(r"\| `(\w+)` \|", table))
+    assert named >= {"n_estimators", "max_depth", "random_depth", "n_thresholds", "max_features"}
+    assert named <= set(PARAMETERS)
