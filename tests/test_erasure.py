@@ -1,7 +1,10 @@
 """A deleted row's values and id are overwritten in memory, and its place is used again."""
 
 import struct
+import subprocess
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -168,3 +171,52 @@ def test_places_of_deleted_rows_are_used_again(n_distinct: int, n_rows: int) -> 
         assert len(forest._forest.raw_data()) == size
     assert forest.n_rows_ == 600
     assert forest.check() is None
+
+
+SCAN_FOR_A_DELETED_VALUE = """
+import gc, re, struct, sys
+import numpy as np
+from deciduous import DareForestClassifier
+
+MASK = 0x5A5A5A5A  # images are kept masked, so that the search itself does not put them into memory
+
+def occurrences(masked):
+    pattern, n = re.compile(re.escape(struct.pack("<I", masked ^ MASK))), 0
+    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
+        for begin, end in [line.split()[0].split("-") for line in maps.readlines() if " rw" in line]:
+            memory.seek(int(begin, 16))
+            try:
+                content = memory.read(int(end, 16) - int(begin, 16))
+            except OSError:  # a region that cannot be read, such as the kernel's
+                continue
+            n += sum(match.start() % 4 == 0 for match in pattern.finditer(content))
+    return n
+
+n_distinct, lazy, candidates = int(sys.argv[1]), sys.argv[2] == "lazy", sys.argv[3]
+value = np.float32(1234.5677)
+image = (struct.unpack("<I", struct.pack("<f", value))[0] | 0x80000000) ^ MASK
+rng = np.random.default_rng(0)
+X = (rng.integers(0, n_distinct, (3000, 4)) + 1).astype(np.float32)
+X[1500] = value
+forest = DareForestClassifier(n_estimators=10, random_state=0, lazy=lazy, candidates=candidates, n_thresholds=5)
+forest.fit(X, rng.integers(0, 2, 3000))
+X[:] = 0
+gc.collect()
+n_never = occurrences(image ^ 0x00123400)  # an image that no row has: what the search finds of itself
+n_before = occurrences(image)
+forest.delete([1500])
+print(n_never, n_before, occurrences(image))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc to read the memory of a process")
+@pytest.mark.parametrize("candidates", ["valid", "uniform"])
+@pytest.mark.parametrize("mode", ["eager", "lazy"])
+@pytest.mark.parametrize("n_distinct", [50, 100_000])
+def test_deleted_value_is_nowhere_in_the_process(n_distinct: int, mode: str, candidates: str) -> None:
+    """Neither in the data, nor in statistics, nor in scratch or freed memory: as often as a value that never was."""
+    command = [sys.executable, "-c", SCAN_FOR_A_DELETED_VALUE, str(n_distinct), mode, candidates]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    n_never, n_before, n_after = map(int, output.split())
+    assert n_before > n_never
+    assert n_after <= n_never

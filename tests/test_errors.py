@@ -495,12 +495,12 @@ def test_forest_emptied_at_the_last_moment_gives_the_same_error(
 ) -> None:
     """Another thread deletes everything just before the core predicts: still EmptyForestError."""
 
-    def delete_everything_first() -> int:
+    def delete_everything_first(n_jobs: int | None) -> int:  # noqa: ARG001
         monkeypatch.undo()
         forest.delete(forest.ids_)
         return 1
 
-    monkeypatch.setattr(forest, "_n_threads", delete_everything_first)
+    monkeypatch.setattr("deciduous.forest.n_threads", delete_everything_first)
     with pytest.raises(EmptyForestError):
         forest.predict_proba(PROBES)
 

@@ -1,4 +1,7 @@
 // Arrays in, arrays out, the GIL, exceptions. No logic.
+//
+// Every call that takes the forest's lock releases the GIL first: whoever holds the lock may want the GIL, to report
+// progress.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -124,6 +127,7 @@ void bind_results(nb::module_& m) {
 void bind_errors(nb::module_& m) {
     nb::exception<InvalidArgument>(m, "InvalidArgument", PyExc_ValueError);
     nb::exception<UnknownRow>(m, "UnknownRow", PyExc_KeyError);
+    nb::exception<EmptyForest>(m, "EmptyForest", PyExc_ValueError);
     nb::exception<BrokenForest>(m, "BrokenForest", PyExc_RuntimeError);
 }
 
@@ -177,14 +181,12 @@ void bind_reading(nb::class_<Forest>& forest) {
         .def(
             "predict",
             [](Forest& self, Rows rows, std::size_t n_threads) {
-                std::vector<double> shares;
+                ClassShares result;
                 {
                     nb::gil_scoped_release const unlocked;
-                    shares = self.predict(as_matrix(rows), {n_threads, false});
+                    result = self.predict(as_matrix(rows), {n_threads, false});
                 }
-                std::size_t const n_rows = rows.shape(0);
-                std::size_t const n_classes = n_rows == 0 ? self.n_classes() : shares.size() / n_rows;
-                return to_numpy(std::move(shares), {n_rows, n_classes});
+                return to_numpy(std::move(result.shares), {rows.shape(0), result.n_classes});
             },
             "rows"_a, "n_threads"_a)
         .def(
@@ -216,17 +218,30 @@ void bind_reading(nb::class_<Forest>& forest) {
                 return self.tree_arrays(tree);
             },
             "tree"_a)
-        .def("memory", &Forest::memory)
-        .def("ids", [](Forest const& self) { return to_numpy(self.ids()); })
-        .def("holds", &Forest::holds, "id"_a)
+        .def("memory", &Forest::memory, nb::call_guard<nb::gil_scoped_release>())
+        .def("ids",
+             [](Forest const& self) {
+                 std::vector<RowId> ids;
+                 {
+                     nb::gil_scoped_release const unlocked;
+                     ids = self.ids();
+                 }
+                 return to_numpy(std::move(ids));
+             })
+        .def("holds", &Forest::holds, "id"_a, nb::call_guard<nb::gil_scoped_release>())
         .def("raw_data",
              [](Forest const& self) {
-                 auto const bytes = self.raw_data();
+                 std::vector<std::uint8_t> bytes;
+                 {
+                     nb::gil_scoped_release const unlocked;
+                     bytes = self.raw_data();
+                 }
                  return nb::bytes(reinterpret_cast<char const*>(bytes.data()), bytes.size());
              })
-        .def_prop_ro("n_rows", &Forest::n_rows)
-        .def_prop_ro("n_classes", &Forest::n_classes)
-        .def_prop_ro("n_unbuilt", &Forest::n_unbuilt);
+        .def_prop_ro("n_rows", &Forest::n_rows, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_trees", &Forest::n_trees)
+        .def_prop_ro("n_classes", &Forest::n_classes, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_unbuilt", &Forest::n_unbuilt, nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 // so and the node scans again.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -55,14 +56,39 @@ struct Scoring {
     std::span<Count const> totals;
 };
 
+// A vector for values of rows that remembers how much of its memory has been written, so that it can be overwritten.
+template <typename T>
+struct ValueScratch : WipedVector<T> {
+    using WipedVector<T>::WipedVector;
+
+    // To be called when the vector is at its longest.
+    void note_size() { n_written_ = std::max(n_written_, this->size()); }
+
+    void wipe_written() {
+        this->resize(n_written_);
+        wipe(this->data(), this->size());
+        this->clear();
+        n_written_ = 0;
+    }
+
+private:
+    std::size_t n_written_ = 0;
+};
+
 // Vectors that every scan and update needs, kept from one to the next. One per thread.
 struct Workspace {
-    std::vector<Value> values;          // distinct values of a column on a node, ascending
-    std::vector<Count> value_counts;    // their rows per class
-    std::vector<std::uint64_t> packed;  // values with labels, for sorting
+    ValueScratch<Value> values;          // distinct values of a column on a node, ascending
+    std::vector<Count> value_counts;     // their rows per class
+    ValueScratch<std::uint64_t> packed;  // values with labels, for sorting
     std::vector<Count> histogram;
     std::vector<std::uint64_t> ranks;
     std::vector<Count> left;
+
+    // Overwrites values of rows, some of which may just have been deleted.
+    void wipe_values() {
+        values.wipe_written();
+        packed.wipe_written();
+    }
 };
 
 // Takes the split if it is admissible and better than the best so far. `left` are the rows, per class, that it puts

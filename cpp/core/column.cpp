@@ -23,16 +23,17 @@ void Column::resize(std::size_t n_slots) {
         values_.resize(n_slots, kCleared);
 }
 
-void Column::set(Slot slot, Value value) {
-    if (is_coded_) {
-        if (auto const code = code_of(value)) {
-            codes_[slot] = *code;
-            ++uses_[*code];
-            return;
-        }
-        become_plain();
+bool Column::set(Slot slot, Value value) {
+    if (!is_coded_) {
+        values_[slot] = value;
+        return true;
     }
-    values_[slot] = value;
+    auto const code = code_of(value);
+    if (!code)
+        return false;
+    codes_[slot] = *code;
+    ++uses_[*code];
+    return true;
 }
 
 void Column::clear(Slot slot) {
@@ -70,9 +71,12 @@ void Column::drop_code(Code code) {
     values_[code] = kCleared;
 }
 
-void Column::become_plain() {
+void Column::become_plain(std::span<Slot const> free_slots) {
     WipedVector<Value> values(codes_.size());
     std::ranges::transform(codes_, values.begin(), [this](Code code) { return values_[code]; });
+    // Free slots have some code, and with it got the value of rows that do not concern them.
+    for (Slot const slot : free_slots)
+        values[slot] = kCleared;
     is_coded_ = false;
     values_ = std::move(values);
     codes_ = {};

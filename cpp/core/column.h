@@ -37,8 +37,11 @@ public:
 
     void resize(std::size_t n_slots);
 
-    // Gives an empty slot a value.
-    void set(Slot slot, Value value);
+    // Gives an empty slot a value; false if the dictionary has no room for it.
+    [[nodiscard]] bool set(Slot slot, Value value);
+
+    // Gives up the dictionary. Slots that hold no row are overwritten.
+    void become_plain(std::span<Slot const> free_slots);
 
     // Overwrites the slot's value; a dictionary entry that no row uses any more is overwritten too.
     void clear(Slot slot);
@@ -69,7 +72,6 @@ public:
 private:
     [[nodiscard]] std::optional<Code> code_of(Value value);
     void drop_code(Code code);
-    void become_plain();
 
     std::size_t max_codes_;
     bool is_coded_ = true;

@@ -24,8 +24,13 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
         index_.insert(slots[i], ids_);
     }
     for (Attribute a = 0; a < n_attributes(); ++a)
-        for (std::size_t i = 0; i < slots.size(); ++i)
-            columns_[a].set(slots[i], to_value(rows.row(i)[a]));
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            Value const value = to_value(rows.row(i)[a]);
+            if (columns_[a].set(slots[i], value))
+                continue;
+            columns_[a].become_plain(free_slots_);
+            (void)columns_[a].set(slots[i], value);
+        }
     return slots;
 }
 

@@ -50,6 +50,8 @@ void tabulate(NodeView const& node, Column const& column, Workspace& work) {
         tabulate_coded(node, column, work);
     else
         column.visit([&](auto view) { tabulate_sorted(node, view, work); });
+    work.values.note_size();
+    work.packed.note_size();
 }
 
 }  // namespace deciduous

@@ -21,6 +21,11 @@ struct UnknownRow : std::runtime_error {
     std::vector<std::int64_t> ids;
 };
 
+// A prediction asked of a forest without rows.
+struct EmptyForest : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 // The forest lost its integrity because an update ran out of memory half way.
 struct BrokenForest : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -142,6 +142,8 @@ UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how)
     for (Slot const slot : slots)
         --totals_[data_.label(slot)];
     data_.erase(slots);
+    for (auto const& worker : workers_)
+        worker->work.wipe_values();
     mutation.done();
     return cost;
 }
@@ -261,7 +263,7 @@ void Forest::expand_reached(Tree& tree, Matrix const& rows, Worker& worker) cons
 
 // -------------------------------------------------------------------------------------------------------- reading
 
-std::vector<double> Forest::predict(Matrix const& rows, Execution const& how) {
+ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
     {
         std::shared_lock const lock(mutex_);
         require_intact();
@@ -277,17 +279,17 @@ std::vector<double> Forest::predict(Matrix const& rows, Execution const& how) {
     return predict_built(rows, how.n_threads);
 }
 
-std::vector<double> Forest::predict_built(Matrix const& rows, std::size_t n_threads) const {
+ClassShares Forest::predict_built(Matrix const& rows, std::size_t n_threads) const {
     constexpr std::size_t kChunk = 64;
     if (data_.n_rows() == 0)
-        throw InvalidArgument("The forest holds no rows.");
-    std::vector<double> shares(rows.n_rows * totals_.size(), 0.0);
+        throw EmptyForest("The forest holds no rows.");
+    ClassShares result{std::vector<double>(rows.n_rows * totals_.size(), 0.0), totals_.size()};
     std::size_t const n_chunks = (rows.n_rows + kChunk - 1) / kChunk;
     parallel_for(n_chunks, n_threads, [&](std::size_t chunk, std::size_t) {
         std::size_t const begin = chunk * kChunk;
-        predict_chunk(rows, begin, std::min(begin + kChunk, rows.n_rows), shares);
+        predict_chunk(rows, begin, std::min(begin + kChunk, rows.n_rows), result.shares);
     });
-    return shares;
+    return result;
 }
 
 void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const {

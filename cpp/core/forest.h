@@ -40,6 +40,12 @@ struct TreeArrays {
     std::vector<std::uint32_t> n_ids;  // how many of them each node has; 0 at splits
 };
 
+// The class shares of some rows: n_classes values per row.
+struct ClassShares {
+    std::vector<double> shares;
+    std::size_t n_classes = 0;
+};
+
 // How a call is to be carried out; never changes its result.
 struct Execution {
     std::size_t n_threads = 1;
@@ -66,8 +72,8 @@ public:
     // Rows retrained if each id alone were deleted.
     [[nodiscard]] std::vector<std::uint64_t> deletion_costs(std::span<RowId const> ids, Execution const& how) const;
 
-    // The class shares of each row: n_classes values per row. Needs at least one training row.
-    [[nodiscard]] std::vector<double> predict(Matrix const& rows, Execution const& how);
+    // Needs at least one training row.
+    [[nodiscard]] ClassShares predict(Matrix const& rows, Execution const& how);
 
     [[nodiscard]] Digest fingerprint(Execution const& how);
 
@@ -81,6 +87,7 @@ public:
     [[nodiscard]] MemoryUse memory() const;
     [[nodiscard]] std::vector<RowId> ids() const;
     [[nodiscard]] bool holds(RowId id) const;
+    [[nodiscard]] std::size_t n_trees() const { return trees_.size(); }
     [[nodiscard]] std::size_t n_rows() const;
     [[nodiscard]] std::size_t n_classes() const;
     [[nodiscard]] std::size_t n_unbuilt() const;
@@ -102,7 +109,7 @@ private:
     [[nodiscard]] std::size_t count_unbuilt() const;
     void expand_all(Tree& tree, Worker& worker) const;
     void expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const;
-    [[nodiscard]] std::vector<double> predict_built(Matrix const& rows, std::size_t n_threads) const;
+    [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
     void predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const;
 
     Params params_;

@@ -29,7 +29,7 @@ struct SplitStats {
     std::vector<Count> totals;                 // rows of the node per class
     Count n_left = 0;                          // rows left of the chosen split
     WipedVector<ConstantAttribute> constants;  // ascending by attribute
-    std::vector<Candidates> candidates;        // of the chosen attributes, in attribute order
+    WipedVector<Candidates> candidates;        // of the chosen attributes, in attribute order
     std::optional<Digest> digest;              // of the subtree, if nothing changed since it was computed
 
     [[nodiscard]] std::size_t n_cuts() const {

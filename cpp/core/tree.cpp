@@ -76,6 +76,7 @@ void Tree::release(NodeIndex index) {
         drop_stats(current);
         pending.push_back(its.child(Side::left));
         pending.push_back(its.child(Side::right));
+        nodes_[current].threshold_or_n = 0;  // a threshold may be the value of a row
         free_pairs_.push_back(its.link);
     }
 }

@@ -161,6 +161,7 @@ bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Works
         for (Slot const slot : node.slots)
             if (Value const value = view(slot); rank(value) <= bound_ && value != kMissing)
                 work.values.push_back(value);
+        work.values.note_size();
         std::ranges::sort(work.values);
         work.values.erase(std::ranges::unique(work.values).begin(), work.values.end());
         start(work.values);

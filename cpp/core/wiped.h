@@ -2,10 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 namespace deciduous {
+
+// Overwrites values even where the compiler can see that nobody will read them again.
+template <typename T>
+void wipe(T* data, std::size_t n) {
+    if (n == 0)
+        return;
+    std::memset(static_cast<void*>(data), 0, n * sizeof(T));
+    asm volatile("" : : "r"(data) : "memory");
+}
 
 template <typename T>
 struct WipingAllocator {
@@ -18,10 +28,7 @@ struct WipingAllocator {
     [[nodiscard]] T* allocate(std::size_t n) { return std::allocator<T>().allocate(n); }
 
     void deallocate(T* data, std::size_t n) {
-        // Through volatile, or the compiler would drop stores to memory that is about to be freed.
-        auto volatile* bytes = reinterpret_cast<unsigned char volatile*>(data);
-        for (std::size_t i = 0; i < n * sizeof(T); ++i)
-            bytes[i] = 0;
+        wipe(data, n);
         std::allocator<T>().deallocate(data, n);
     }
 

@@ -159,6 +159,9 @@ class InvalidArgument(ValueError):
 class UnknownRow(KeyError):
     pass
 
+class EmptyForest(ValueError):
+    pass
+
 class BrokenForest(RuntimeError):
     pass
 
@@ -195,6 +198,9 @@ class Forest:
 
     @property
     def n_rows(self) -> int: ...
+
+    @property
+    def n_trees(self) -> int: ...
 
     @property
     def n_classes(self) -> int: ...

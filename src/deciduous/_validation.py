@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
@@ -23,11 +24,27 @@ ALL_THRESHOLDS = 0
 LARGEST_ID = np.iinfo(np.int64).max
 
 INTEGER = (int, np.integer)
-NUMBER = (int, float, np.integer, np.floating)
+NUMBER = (int, float, np.integer, np.floating, np.bool_)
+NUMERIC = "biuf"  # kinds of dtypes
+
+
+@contextmanager
+def restoring(owner: object, *names: str) -> Iterator[None]:
+    """Gives attributes back their values, or their absence, if the block fails."""
+    before = {name: vars(owner)[name] for name in names if name in vars(owner)}
+    try:
+        yield
+    except BaseException:
+        for name in names:
+            vars(owner).pop(name, None)
+        vars(owner).update(before)
+        raise
 
 
 def float32_matrix(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
     """The rows as C-ordered float32, NaN allowed. Checks the names and number of columns, or learns them with reset."""
+    if not reset and isinstance(X, list | tuple) and len(X) == 0:
+        return np.empty((0, estimator.n_features_in_), dtype=np.float32)
     given = validate_data(
         estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, order="C"
     )
@@ -45,33 +62,52 @@ def float32_matrix(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.f
 
 def label_array(y: ArrayLike, n_rows: int) -> NDArray[Any]:
     """The labels as a one-dimensional array, one for each row."""
-    labels: NDArray[Any] = column_or_1d(
-        check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0), warn=True
-    )
+    given = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    labels: NDArray[Any] = column_or_1d(given, warn=True)
     if len(labels) != n_rows:
         raise InvalidInputError(f"X has {n_rows} rows but y has {len(labels)} labels; give one label for each row.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        bad = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise InvalidInputError(f"y[{bad}] is {labels[bad]}, which is not a label. Drop that row, or give it a class.")
+    for i in _missing_labels(labels):
+        raise InvalidInputError(f"y[{i}] is {labels[i]}, which is not a label. Drop that row, or give it a class.")
+    if labels.dtype == object:
+        labels = _typed_labels(labels)
     if len(labels):
         check_classification_targets(labels)
     return labels
 
 
-def id_array(ids: ArrayLike | int) -> NDArray[np.int64]:
+def _missing_labels(labels: NDArray[Any]) -> list[int]:
+    if labels.dtype.kind == "f":
+        return np.flatnonzero(~np.isfinite(labels)).tolist()
+    if labels.dtype == object:
+        return [i for i, label in enumerate(labels) if label is None or label != label]
+    return []
+
+
+def _typed_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels of an object array as an array of their own type, if they have one."""
+    kinds = {str if isinstance(label, str) else float if isinstance(label, NUMBER) else object for label in labels}
+    if len(kinds) > 1 or object in kinds:
+        named = sorted({type(label).__name__ for label in labels})
+        raise InvalidInputError(
+            f"Labels must be all numbers or all strings, but y has labels of the types {shown(named)}."
+        )
+    return np.array(labels.tolist())
+
+
+def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
     """Row ids as int64, each given once."""
-    given = np.atleast_1d(np.asarray(ids))
+    given = _id_candidates(ids)
     if given.size == 0:
         return np.empty(0, dtype=np.int64)
     if given.ndim != 1:
         raise InvalidInputError(f"Row ids must be a flat list, but have the shape {given.shape}.")
     if given.dtype.kind not in "iu":
+        wrong = [i for i in given.tolist() if not isinstance(i, int) or isinstance(i, bool)]
         raise InvalidInputError(
-            f"Row ids must be integers, but {shown(given.tolist(), at_most=3)} "
-            f"{'is' if given.size == 1 else 'are'} of type {given.dtype}."
+            f"Row ids must be integers, but {shown(map(repr, wrong))} came among them (type {given.dtype})."
         )
-    if given.dtype.kind == "u" and given.max() > LARGEST_ID:
-        raise InvalidInputError(f"Row id {given.max()} does not fit into 64 bits with a sign (at most {LARGEST_ID}).")
+    if int(given.max()) > LARGEST_ID:
+        raise InvalidInputError(f"Row id {given.max()} is too large: ids go up to {LARGEST_ID}.")
     row_ids = np.ascontiguousarray(given, dtype=np.int64)
     values, counts = np.unique(row_ids, return_counts=True)
     if len(values) < len(row_ids):
@@ -79,7 +115,24 @@ def id_array(ids: ArrayLike | int) -> NDArray[np.int64]:
     return row_ids
 
 
-def ids_for_rows(ids: ArrayLike | None, n_rows: int, first_fresh: int) -> NDArray[np.int64]:
+def _id_candidates(ids: ArrayLike | Iterable[int] | int) -> NDArray[Any]:
+    """The ids as an array of integers if they are integers, of objects if not."""
+    if isinstance(ids, Iterable) and not hasattr(ids, "__array__") and not isinstance(ids, str | bytes):
+        elements = np.array(list(ids), dtype=object)
+    else:
+        elements = np.atleast_1d(np.asarray(ids))
+    if elements.dtype != object or elements.ndim != 1:
+        return elements
+    if any(isinstance(i, bool | np.bool_) or not isinstance(i, INTEGER) for i in elements):
+        return elements
+    least, greatest = (min(elements), max(elements)) if len(elements) else (0, 0)
+    if not -LARGEST_ID - 1 <= least <= greatest <= LARGEST_ID:
+        outside = greatest if greatest > LARGEST_ID else least
+        raise InvalidInputError(f"Row id {outside} does not fit into 64 bits: ids go from -2**63 to 2**63 - 1.")
+    return elements.astype(np.int64)
+
+
+def ids_for_rows(ids: ArrayLike | Iterable[int] | None, n_rows: int, first_fresh: int) -> NDArray[np.int64]:
     """The ids given for rows, or fresh ones."""
     if ids is None:
         if first_fresh > LARGEST_ID - n_rows:
@@ -109,12 +162,57 @@ def seed_from(random_state: Any) -> int:
     """The 64-bit seed of a forest; a secret one if none is given."""
     if random_state is None:
         return secrets.randbits(64)
-    if isinstance(random_state, INTEGER):
-        if not 0 <= random_state < 2**64:
-            raise InvalidInputError(f"random_state must be in [0, 2**64), but is {random_state}.")
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**64, dtype=np.uint64))
+    if isinstance(random_state, np.random.RandomState):
+        high, low = random_state.randint(0, 2**32, size=2, dtype=np.uint64)
+        return (int(high) << 32) | int(low)
+    if isinstance(random_state, INTEGER) and 0 <= random_state < 2**64:
         return int(random_state)
-    high, low = check_random_state(random_state).randint(0, 2**32, size=2, dtype=np.uint64)
-    return (int(high) << 32) | int(low)
+    raise InvalidInputError(
+        "random_state must be an integer in [0, 2**64), a NumPy RandomState or Generator, or None for a secret seed, "
+        f"but is {random_state!r}."
+    )
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` asks for, as in scikit-learn."""
+    is_integer = isinstance(n_jobs, INTEGER) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not is_integer or n_jobs == 0):
+        raise InvalidInputError(f"n_jobs must be None or an integer other than 0, but is {n_jobs!r}.")
+    return max(1, int(effective_n_jobs(n_jobs)))
+
+
+def is_lazy(lazy: bool) -> bool:
+    """The parameter `lazy`, which must be a bool."""
+    if isinstance(lazy, bool | np.bool_):
+        return bool(lazy)
+    raise InvalidInputError(f"lazy must be True or False, but is {lazy!r}.")
+
+
+def extended_classes(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """The classes with labels not seen before at the end, and the numbers of these labels among them."""
+    labels = labels.astype(_common_type(known, labels), copy=False)
+    fresh = np.setdiff1d(labels, known)
+    classes = np.concatenate([known, fresh]) if len(fresh) else known
+    order = np.argsort(classes)
+    codes = order[np.searchsorted(classes, labels, sorter=order)]
+    return classes, codes.astype(np.uint32)
+
+
+def _common_type(known: NDArray[Any], labels: NDArray[Any]) -> np.dtype[Any]:
+    """A type that holds both kinds of labels exactly: that of the known ones if possible."""
+    are_numeric = [array.dtype.kind in NUMERIC for array in (known, labels)]
+    if not any(are_numeric):
+        return np.result_type(known, labels)
+    if all(are_numeric):
+        for dtype in (known.dtype, np.result_type(known, labels)):
+            if (labels.astype(dtype) == labels).all() and (known.astype(dtype) == known).all():
+                return dtype
+    raise InvalidInputError(
+        f"The forest's labels are of type {known.dtype}, but y[0] is {labels[0]!r} of type {labels.dtype}, and no "
+        "type holds both exactly. Use labels of one type."
+    )
 
 
 def _integer(name: str, value: Any, least: int, greatest: int = 2**31 - 1) -> int:

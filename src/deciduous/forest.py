@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -15,10 +16,14 @@ from . import _core
 from ._validation import (
     class_keys,
     core_params,
+    extended_classes,
     float32_matrix,
     id_array,
     ids_for_rows,
+    is_lazy,
     label_array,
+    n_threads,
+    restoring,
     seed_from,
 )
 from .errors import EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
@@ -128,7 +133,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     # ------------------------------------------------------------------------------------------ training and updating
 
-    def fit(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | Iterable[int] | None = None) -> Self:
         """Train on these rows.
 
         Parameters
@@ -140,18 +145,16 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ids : array of int, optional
             Unique names of the rows, for `delete`. Default: 0, 1, 2, …
         """
-        rows = float32_matrix(self, X, reset=True)
-        labels = label_array(y, len(rows))
-        if len(rows) == 0:
-            raise InvalidInputError("Found array with 0 sample(s): fit needs at least one row.")
-        row_ids = ids_for_rows(ids, len(rows), first_fresh=0)
-        classes, codes = np.unique(labels, return_inverse=True)
-        seed = seed_from(self.random_state)
-        tuning = _core.Tuning()
-        for name, value in self._tuning.items():
-            setattr(tuning, name, value)
-        forest = _core.Forest(core_params(self, rows.shape[1], seed), tuning, rows.shape[1], class_keys(classes))
-        forest.fit(row_ids, rows, codes.astype(np.uint32), self._n_threads(), None)
+        with restoring(self, "n_features_in_", "feature_names_in_"):
+            rows = float32_matrix(self, X, reset=True)
+            labels = label_array(y, len(rows))
+            if len(rows) == 0:
+                raise InvalidInputError("Found array with 0 sample(s): fit needs at least one row.")
+            row_ids = ids_for_rows(ids, len(rows), first_fresh=0)
+            classes, codes = np.unique(labels, return_inverse=True)
+            seed = seed_from(self.random_state)
+            forest = self._empty_core(rows.shape[1], classes, seed)
+            forest.fit(row_ids, rows, codes.astype(np.uint32), n_threads(self.n_jobs), None)
 
         self._forest = forest
         self._lock = threading.RLock()
@@ -160,16 +163,15 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.seed_ = seed
         return self
 
-    def delete(self, ids: ArrayLike | int) -> UpdateReport:
+    def delete(self, ids: ArrayLike | Iterable[int] | int) -> UpdateReport:
         """Remove training rows as if they had never been seen. An empty list changes nothing."""
         check_is_fitted(self)
         row_ids = id_array(ids)
-        with self._lock, self._explaining_unknown(row_ids):
-            return UpdateReport.from_core(
-                row_ids, self._forest.delete_rows(row_ids, self._n_threads(), bool(self.lazy))
-            )
+        with self._lock, self._naming_unknown(row_ids):
+            cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
+        return UpdateReport.from_core(row_ids, cost)
 
-    def add(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | None = None) -> UpdateReport:
+    def add(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | Iterable[int] | None = None) -> UpdateReport:
         """Add training rows as if they had been there from the start.
 
         Labels never seen before extend `classes_` at its end. Without `ids` the rows get fresh ones, never used before;
@@ -178,32 +180,37 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         rows = float32_matrix(self, X, reset=False)
         labels = label_array(y, len(rows))
-        with self._lock:
+        with self._lock, restoring(self, "classes_", "_first_fresh_id"):
             row_ids = ids_for_rows(ids, len(rows), self._first_fresh_id)
             held = [i for i in row_ids.tolist() if self._forest.holds(i)] if ids is not None else []
             if held:
                 raise RowExistsError(held)
             if len(rows) == 0:
                 return UpdateReport((), (), ())
-            classes, codes = self._extended_classes(labels)
-            self.classes_ = classes
+            # Before the core has the new classes, so that no prediction has more columns than there are labels.
+            self.classes_, codes = extended_classes(self.classes_, labels)
             self._first_fresh_id = max(self._first_fresh_id, int(row_ids.max()) + 1)
-            cost = self._forest.add_rows(row_ids, rows, codes, class_keys(classes), self._n_threads(), bool(self.lazy))
+            cost = self._forest.add_rows(
+                row_ids, rows, codes, class_keys(self.classes_), n_threads(self.n_jobs), is_lazy(self.lazy)
+            )
         return UpdateReport.from_core(row_ids, cost)
 
-    def deletion_cost(self, ids: ArrayLike | int) -> UpdateReport:
-        """The report that `delete` of these rows would return. Nothing changes."""
+    def deletion_cost(self, ids: ArrayLike | Iterable[int] | int) -> UpdateReport:
+        """The report that `delete` of these rows would return. Nothing changes.
+
+        With `lazy=True`, subtrees whose retraining is already postponed cost nothing more.
+        """
         check_is_fitted(self)
         row_ids = id_array(ids)
-        with self._explaining_unknown(row_ids):
-            return UpdateReport.from_core(row_ids, self._forest.deletion_cost(row_ids, self._n_threads()))
+        with self._naming_unknown(row_ids):
+            return UpdateReport.from_core(row_ids, self._forest.deletion_cost(row_ids, n_threads(self.n_jobs)))
 
-    def deletion_costs(self, ids: ArrayLike | int) -> NDArray[np.int64]:
+    def deletion_costs(self, ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
         """For each row, how many rows would be retrained if it alone were deleted. Nothing changes."""
         check_is_fitted(self)
         row_ids = id_array(ids)
-        with self._explaining_unknown(row_ids):
-            return self._forest.deletion_costs(row_ids, self._n_threads()).astype(np.int64)
+        with self._naming_unknown(row_ids):
+            return self._forest.deletion_costs(row_ids, n_threads(self.n_jobs)).astype(np.int64)
 
     # ---------------------------------------------------------------------------------------------------- predicting
 
@@ -211,9 +218,10 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Class shares of each row, in the order of `classes_`. A class without rows keeps its column, at zero."""
         check_is_fitted(self)
         rows = float32_matrix(self, X, reset=False)
-        if self._forest.n_rows == 0:
-            raise EmptyForestError
-        return self._forest.predict(rows, self._n_threads())
+        try:
+            return self._forest.predict(rows, n_threads(self.n_jobs))
+        except _core.EmptyForest:
+            raise EmptyForestError from None
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most likely class of each row; of equally likely ones, that of the lower label."""
@@ -228,19 +236,19 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def fingerprint(self) -> str:
         """A digest of the canonical forest: equal forests have equal fingerprints, however they came about."""
         check_is_fitted(self)
-        return self._forest.fingerprint(self._n_threads())
+        return self._forest.fingerprint(n_threads(self.n_jobs))
 
     def verify(self) -> VerifyReport:
         """Retrain from the forest's own rows and compare. Costs as much as `fit`."""
         check_is_fitted(self)
         with self._lock:
-            difference = self._forest.verify(self._n_threads(), None)
+            difference = self._forest.verify(n_threads(self.n_jobs), None)
             return VerifyReport(difference is None, difference, self.fingerprint())
 
     def check(self) -> str | None:
         """Recount every stored statistic; the first disagreement, or None. Costs about as much as `fit`."""
         check_is_fitted(self)
-        return self._forest.check(self._n_threads())
+        return self._forest.check(n_threads(self.n_jobs))
 
     # ---------------------------------------------------------------------------------------------------- inspecting
 
@@ -265,6 +273,9 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def tree_nodes(self, tree: int) -> list[NodeRecord]:
         """The nodes of a tree in preorder, left before right."""
         check_is_fitted(self)
+        n_trees = self._forest.n_trees
+        if not 0 <= tree < n_trees:
+            raise InvalidInputError(f"tree must be in [0, {n_trees - 1}], but is {tree!r}.")
         arrays = self._forest.tree_arrays(tree)
         labels = self.classes_.tolist()
         counts = arrays.counts.reshape(len(arrays.kind), -1)
@@ -292,38 +303,18 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     # -------------------------------------------------------------------------------------------------------- helpers
 
-    def _n_threads(self) -> int:
-        return max(1, int(effective_n_jobs(self.n_jobs)))
+    def _empty_core(self, n_attributes: int, classes: NDArray[Any], seed: int) -> _core.Forest:
+        is_lazy(self.lazy)
+        tuning = _core.Tuning()
+        for name, value in self._tuning.items():
+            setattr(tuning, name, value)
+        return _core.Forest(core_params(self, n_attributes, seed), tuning, n_attributes, class_keys(classes))
 
-    def _extended_classes(self, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-        """The classes with labels not seen before at the end, and the numbers of these labels among them."""
-        known = self.classes_
-        if (known.dtype.kind in "biuf") != (labels.dtype.kind in "biuf"):
-            raise InvalidInputError(
-                f"The forest's labels are of type {known.dtype}, but y[0] is {labels[0]!r} of type {labels.dtype}. "
-                "Use labels of one kind."
-            )
-        fresh = np.setdiff1d(labels, known)
-        classes = np.concatenate([known, fresh]) if len(fresh) else known
-        order = np.argsort(classes)
-        codes = order[np.searchsorted(classes, labels, sorter=order)]
-        return classes, codes.astype(np.uint32)
-
-    def _explaining_unknown(self, row_ids: NDArray[np.int64]) -> _ExplainingUnknown:
-        return _ExplainingUnknown(self._forest, row_ids)
-
-
-class _ExplainingUnknown:
-    """Turns the core's complaint about unknown rows into one that names them."""
-
-    def __init__(self, forest: _core.Forest, row_ids: NDArray[np.int64]) -> None:
-        self._forest = forest
-        self._row_ids = row_ids
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, _core.UnknownRow):
-            unknown = [i for i in self._row_ids.tolist() if not self._forest.holds(i)]
+    @contextmanager
+    def _naming_unknown(self, row_ids: NDArray[np.int64]) -> Iterator[None]:
+        """Turns the core's complaint about unknown rows into one that names them."""
+        try:
+            yield
+        except _core.UnknownRow:
+            unknown = [i for i in row_ids.tolist() if not self._forest.holds(i)]
             raise UnknownRowError(unknown, self._forest.n_rows) from None

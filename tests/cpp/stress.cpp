@@ -6,10 +6,11 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "error.h"
+#include "consistency.h"
 #include "forest.h"
 
 using namespace deciduous;
@@ -191,7 +192,7 @@ private:
         Arrays const probe = arrays(new_rows(20));
         std::jthread const reader([&] {
             for (int i = 0; i < 20; ++i)
-                for (double const share : forest.predict(matrix(probe), {1, false}))
+                for (double const share : forest.predict(matrix(probe), {1, false}).shares)
                     if (!(share >= 0.0 && share <= 1.0 + 1e-9))
                         fail("a share is out of range", number_);
         });
@@ -215,10 +216,57 @@ private:
     bool has_reader_ = false;
 };
 
+// Plants faults in a tree and expects the forest's own checks to name them: a check that never fails proves nothing.
+void require_faults_are_found() {
+    std::mt19937_64 random(1);
+    std::vector<float> x(2 * 400);
+    std::ranges::generate(x, [&] { return std::normal_distribution<float>()(random); });
+    std::vector<RowId> ids(400);
+    std::vector<Label> labels(400);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        ids[i] = static_cast<RowId>(i);
+        labels[i] = x[2 * i] + 0.5F * x[2 * i + 1] > 0 ? 1 : 0;
+    }
+    Dataset data(2, 256);
+    std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, labels);
+    Params params;
+    params.max_features = 2;
+    Tuning const tuning;
+    Worker worker(2);
+    Grower grower(params, tuning, data, 2, worker);
+    auto const grown = [&] {
+        Tree tree(root_key(7, 0), 2);
+        std::vector<Slot> rows = slots;
+        grower.grow(tree, Tree::kRoot, rows, tree.root());
+        return tree;
+    };
+    auto const expect = [&](char const* fault, auto const& plant) {
+        Tree tree = grown();
+        plant(tree);
+        if (!find_inconsistency(tree, slots, params, grower, worker))
+            fail(std::string("check() overlooks ") + fault, 0);
+        if (std::string_view(fault) != "a wrong statistic" && !find_difference(tree, grown()))
+            fail(std::string("verify() overlooks ") + fault, 0);
+    };
+    Tree const sound = grown();
+    if (find_inconsistency(sound, slots, params, grower, worker) || find_difference(sound, grown()))
+        fail("a sound tree is found faulty", 0);
+    expect("a moved threshold", [](Tree& tree) { tree.set_threshold(Tree::kRoot, to_value(3.0F)); });
+    expect("a wrong statistic", [](Tree& tree) { ++tree.stats(Tree::kRoot)->n_left; });
+    expect("a missing row", [&](Tree& tree) {
+        NodeIndex leaf = Tree::kRoot;
+        while (tree.node(leaf).is_split())
+            leaf = tree.node(leaf).child(Side::left);
+        Slot const row = tree.rows(tree.node(leaf)).front();
+        tree.change_rows(leaf, data, {{&row, 1}, {}});
+    });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     auto const n_rounds = static_cast<unsigned>(argc > 1 ? std::atoi(argv[1]) : 20);
+    require_faults_are_found();
     for (unsigned round = 0; round < n_rounds; ++round)
         Round(round).run();
     std::printf("stress: %u rounds, all equal to fresh fits\n", n_rounds);
