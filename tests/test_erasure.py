@@ -174,14 +174,16 @@ def test_places_of_deleted_rows_are_used_again(n_distinct: int, n_rows: int) -> 
 
 
 SCAN_FOR_A_DELETED_VALUE = """
-import gc, re, struct, sys
+import gc, struct, sys
 import numpy as np
 from deciduous import DareForestClassifier
 
 MASK = 0x5A5A5A5A  # images are kept masked, so that the search itself does not put them into memory
 
 def occurrences(masked):
-    pattern, n = re.compile(re.escape(struct.pack("<I", masked ^ MASK))), 0
+    needle = bytearray(4)
+    struct.pack_into("<I", needle, 0, masked ^ MASK)
+    n = 0
     with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
         for begin, end in [line.split()[0].split("-") for line in maps.readlines() if " rw" in line]:
             memory.seek(int(begin, 16))
@@ -189,7 +191,12 @@ def occurrences(masked):
                 content = memory.read(int(end, 16) - int(begin, 16))
             except OSError:  # a region that cannot be read, such as the kernel's
                 continue
-            n += sum(match.start() % 4 == 0 for match in pattern.finditer(content))
+            place = content.find(needle)
+            while place >= 0:
+                n += place % 4 == 0
+                place = content.find(needle, place + 1)
+            del content  # or the next region to be read may be the copy of this one
+    needle[:] = bytes(4)
     return n
 
 n_distinct, lazy, candidates = int(sys.argv[1]), sys.argv[2] == "lazy", sys.argv[3]
