@@ -73,3 +73,19 @@ def test_equal_labels_of_other_types_give_the_same_fingerprint(label_type: type)
         DareForestClassifier(n_estimators=3, random_state=0).fit(X, (y == "no").astype(label_type)).fingerprint()
         == truth
     )
+
+
+def test_only_what_changed_is_hashed_again() -> None:
+    """All nodes at first, none without a change, and after a deletion the changed paths and small subtrees on them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 6))
+    forest = DareForestClassifier(n_estimators=4, random_state=0).fit(X, X[:, 0] + rng.normal(size=5000) > 0)
+    n_nodes = sum(len(forest.tree_nodes(tree)) for tree in range(4))
+    forest.fingerprint()
+    assert forest._forest.n_nodes_hashed == n_nodes
+    forest.fingerprint()
+    assert forest._forest.n_nodes_hashed == 0
+    # The row that retrains least, so that nothing but its four paths is new. Small subtrees have up to 256 of 5,000 rows.
+    forest.delete([int(np.argmin(forest.deletion_costs(np.arange(200))))])
+    forest.fingerprint()
+    assert 0 < forest._forest.n_nodes_hashed < n_nodes / 5

@@ -241,6 +241,7 @@ void bind_reading(nb::class_<Forest>& forest) {
         .def_prop_ro("n_rows", &Forest::n_rows, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("n_trees", &Forest::n_trees)
         .def_prop_ro("n_classes", &Forest::n_classes, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_nodes_hashed", &Forest::n_nodes_hashed, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("n_unbuilt", &Forest::n_unbuilt, nb::call_guard<nb::gil_scoped_release>());
 }
 

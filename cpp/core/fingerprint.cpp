@@ -23,6 +23,12 @@ public:
     TreeHasher(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys)
         : tree_(tree), data_(data), class_keys_(class_keys) {}
 
+    TreeDigest run() {
+        Digest const root = digest(Tree::kRoot);
+        return {root, n_nodes_hashed_};
+    }
+
+private:
     Digest digest(NodeIndex index) {
         Node const node = tree_.node(index);
         if (!node.is_split())
@@ -36,8 +42,8 @@ public:
         return result;
     }
 
-private:
     Digest leaf_digest(Node const& node) {
+        ++n_nodes_hashed_;
         auto const counts = tree_.counts(node);
         Blake2b hasher;
         hasher.update_number(std::uint8_t{0});
@@ -60,6 +66,7 @@ private:
     Digest split_digest(Node const& node) {
         Digest const left = digest(node.child(Side::left));
         Digest const right = digest(node.child(Side::right));
+        ++n_nodes_hashed_;
         Blake2b hasher;
         hasher.update_number(static_cast<std::uint8_t>(node.kind == NodeKind::random ? 1 : 2));
         hasher.update_number(static_cast<std::uint32_t>(node.attribute));
@@ -73,12 +80,13 @@ private:
     Dataset const& data_;
     std::span<ClassKey const> class_keys_;
     std::vector<RowId> ids_;
+    std::size_t n_nodes_hashed_ = 0;
 };
 
 }  // namespace
 
-Digest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys) {
-    return TreeHasher(tree, data, class_keys).digest(Tree::kRoot);
+TreeDigest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys) {
+    return TreeHasher(tree, data, class_keys).run();
 }
 
 Digest forest_digest(Dataset const& data, std::span<Count const> totals, std::span<ClassKey const> class_keys,

@@ -14,9 +14,14 @@ namespace deciduous {
 // A class, named by its label alone.
 using ClassKey = std::array<std::uint8_t, 16>;
 
+struct TreeDigest {
+    Digest digest;
+    std::size_t n_nodes_hashed = 0;
+};
+
 // The digest of a tree without unbuilt nodes. Large nodes remember theirs, so that after a change only the changed
 // paths and small subtrees beside them are hashed again.
-[[nodiscard]] Digest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys);
+[[nodiscard]] TreeDigest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys);
 
 // The digest of the forest from those of its trees.
 [[nodiscard]] Digest forest_digest(Dataset const& data, std::span<Count const> totals,

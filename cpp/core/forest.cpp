@@ -1,6 +1,7 @@
 #include "forest.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "consistency.h"
@@ -324,10 +325,14 @@ Digest Forest::fingerprint(Execution const& how) {
     Mutation mutation(*this);
     auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
     std::vector<Digest> digests(trees_.size());
+    std::atomic<std::size_t> n_nodes_hashed{0};
     parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
         expand_all(trees_[t], *workers[worker]);
-        digests[t] = tree_digest(trees_[t], data_, class_keys_);
+        TreeDigest const its = tree_digest(trees_[t], data_, class_keys_);
+        digests[t] = its.digest;
+        n_nodes_hashed += its.n_nodes_hashed;
     });
+    n_nodes_hashed_ = n_nodes_hashed;
     mutation.done();
     return forest_digest(data_, totals_, class_keys_, digests);
 }
@@ -473,6 +478,11 @@ std::size_t Forest::n_rows() const {
 std::size_t Forest::n_classes() const {
     std::shared_lock const lock(mutex_);
     return totals_.size();
+}
+
+std::size_t Forest::n_nodes_hashed() const {
+    std::shared_lock const lock(mutex_);
+    return n_nodes_hashed_;
 }
 
 std::size_t Forest::n_unbuilt() const {

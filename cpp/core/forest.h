@@ -77,6 +77,9 @@ public:
 
     [[nodiscard]] Digest fingerprint(Execution const& how);
 
+    // How many nodes the last fingerprint had to hash; the others were remembered.
+    [[nodiscard]] std::size_t n_nodes_hashed() const;
+
     // Where the trees differ from retrained ones, or nothing.
     [[nodiscard]] std::optional<std::string> verify(Execution const& how, Progress const& progress);
 
@@ -119,6 +122,7 @@ private:
     std::vector<Count> totals_;
     std::vector<Tree> trees_;
     std::vector<std::unique_ptr<Worker>> workers_;  // of calls that run alone
+    std::size_t n_nodes_hashed_ = 0;
     bool is_broken_ = false;
     mutable FairSharedMutex mutex_;
 };
