@@ -85,7 +85,7 @@ def test_only_what_changed_is_hashed_again() -> None:
     assert forest._forest.n_nodes_hashed == n_nodes
     forest.fingerprint()
     assert forest._forest.n_nodes_hashed == 0
-    # The row that retrains least, so that nothing but its four paths is new. Small subtrees have up to 256 of 5,000 rows.
+    # The row that retrains least: nothing but its four paths is new. Small subtrees have up to 256 of 5,000 rows.
     forest.delete([int(np.argmin(forest.deletion_costs(np.arange(200))))])
     forest.fingerprint()
     assert 0 < forest._forest.n_nodes_hashed < n_nodes / 5

@@ -48,6 +48,15 @@ struct SplitStats {
         return bytes;
     }
 
+    // Gives back memory that was only needed to make the statistics.
+    void shrink_to_fit() {
+        totals.shrink_to_fit();
+        constants.shrink_to_fit();
+        candidates.shrink_to_fit();
+        for (Candidates& its : candidates)
+            std::visit([](auto& c) { c.shrink_to_fit(); }, its);
+    }
+
     void widen(std::size_t n_classes) {
         widen_counts(totals, totals.size(), n_classes);
         for (Candidates& its : candidates)

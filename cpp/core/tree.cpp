@@ -162,6 +162,7 @@ void Tree::set_stats(NodeIndex index, SplitStats stats) {
         place = free_stats_.back();
         free_stats_.pop_back();
     }
+    stats.shrink_to_fit();
     stats_[place] = std::make_unique<SplitStats>(std::move(stats));
     nodes_[index].stats = place;
 }

@@ -34,6 +34,10 @@ public:
     [[nodiscard]] std::size_t n_cuts() const { return cuts_.size(); }
     [[nodiscard]] std::size_t memory() const;
     void widen(std::size_t n_classes);
+    void shrink_to_fit() {
+        cuts_.shrink_to_fit();
+        buckets_.shrink_to_fit();
+    }
 
     friend bool operator==(UniformCandidates const&, UniformCandidates const&) = default;
 
