@@ -228,7 +228,17 @@ void bind_reading(nb::class_<Forest>& forest) {
                  }
                  return to_numpy(std::move(ids));
              })
-        .def("holds", &Forest::holds, "id"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "holds",
+            [](Forest const& self, Ids ids) {
+                std::vector<std::uint8_t> held;
+                {
+                    nb::gil_scoped_release const unlocked;
+                    held = self.holds(as_span(ids));
+                }
+                return to_numpy(std::move(held));
+            },
+            "ids"_a)
         .def("raw_data",
              [](Forest const& self) {
                  std::vector<std::uint8_t> bytes;

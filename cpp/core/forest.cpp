@@ -465,9 +465,11 @@ std::vector<RowId> Forest::ids() const {
     return ids;
 }
 
-bool Forest::holds(RowId id) const {
+std::vector<std::uint8_t> Forest::holds(std::span<RowId const> ids) const {
     std::shared_lock const lock(mutex_);
-    return data_.find(id).has_value();
+    std::vector<std::uint8_t> held(ids.size());
+    std::ranges::transform(ids, held.begin(), [this](RowId id) { return data_.find(id) ? 1 : 0; });
+    return held;
 }
 
 std::size_t Forest::n_rows() const {

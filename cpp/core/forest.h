@@ -89,7 +89,7 @@ public:
     [[nodiscard]] TreeArrays tree_arrays(std::size_t tree);
     [[nodiscard]] MemoryUse memory() const;
     [[nodiscard]] std::vector<RowId> ids() const;
-    [[nodiscard]] bool holds(RowId id) const;
+    [[nodiscard]] std::vector<std::uint8_t> holds(std::span<RowId const> ids) const;  // 1 for each id that it holds
     [[nodiscard]] std::size_t n_trees() const { return trees_.size(); }
     [[nodiscard]] std::size_t n_rows() const;
     [[nodiscard]] std::size_t n_classes() const;

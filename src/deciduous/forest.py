@@ -182,9 +182,9 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         labels = label_array(y, len(rows))
         with self._lock, restoring(self, "classes_", "_first_fresh_id"):
             row_ids = ids_for_rows(ids, len(rows), self._first_fresh_id)
-            held = [i for i in row_ids.tolist() if self._forest.holds(i)] if ids is not None else []
-            if held:
-                raise RowExistsError(held)
+            held = row_ids[self._forest.holds(row_ids) == 1]
+            if len(held):
+                raise RowExistsError(held.tolist())
             if len(rows) == 0:
                 return UpdateReport((), (), ())
             # Before the core has the new classes, so that no prediction has more columns than there are labels.
@@ -316,5 +316,5 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         try:
             yield
         except _core.UnknownRow:
-            unknown = [i for i in row_ids.tolist() if not self._forest.holds(i)]
-            raise UnknownRowError(unknown, self._forest.n_rows) from None
+            unknown = row_ids[self._forest.holds(row_ids) == 0]
+            raise UnknownRowError(unknown.tolist(), self._forest.n_rows) from None
