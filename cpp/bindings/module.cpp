@@ -20,6 +20,7 @@ namespace {
 
 using Ids = nb::ndarray<RowId const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Labels = nb::ndarray<Label const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Weights = nb::ndarray<Count const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<float const, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<std::uint8_t const, nb::shape<-1, 16>, nb::c_contig, nb::device::cpu>;
 
@@ -30,6 +31,14 @@ auto as_span(Array const& array) {
 
 Matrix as_matrix(Rows const& rows) {
     return {rows.data(), rows.shape(0), rows.shape(1)};
+}
+
+// Weights may be left out: then all of them are 1.
+std::vector<Vote> as_votes(Labels const& labels, std::optional<Weights> const& weights) {
+    std::vector<Vote> votes(labels.size());
+    for (std::size_t i = 0; i < votes.size(); ++i)
+        votes[i] = {labels.data()[i], weights ? weights->data()[i] : 1};
+    return votes;
 }
 
 std::vector<ClassKey> as_keys(Keys const& keys) {
@@ -135,12 +144,13 @@ void bind_updates(nb::class_<Forest>& forest) {
     forest
         .def(
             "fit",
-            [](Forest& self, Ids ids, Rows rows, Labels labels, std::size_t n_threads, nb::object progress) {
+            [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Weights> weights, std::size_t n_threads,
+               nb::object progress) {
                 auto const report = progress_to(progress);
                 nb::gil_scoped_release const unlocked;
-                self.fit(as_span(ids), as_matrix(rows), as_span(labels), {n_threads, false}, report);
+                self.fit(as_span(ids), as_matrix(rows), as_votes(labels, weights), {n_threads, false}, report);
             },
-            "ids"_a, "rows"_a, "labels"_a, "n_threads"_a, "progress"_a.none())
+            "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "n_threads"_a, "progress"_a.none())
         .def(
             "delete_rows",
             [](Forest& self, Ids ids, std::size_t n_threads, bool lazy) {
@@ -150,12 +160,13 @@ void bind_updates(nb::class_<Forest>& forest) {
             "ids"_a, "n_threads"_a, "lazy"_a)
         .def(
             "add_rows",
-            [](Forest& self, Ids ids, Rows rows, Labels labels, Keys class_keys, std::size_t n_threads, bool lazy) {
+            [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Weights> weights, Keys class_keys,
+               std::size_t n_threads, bool lazy) {
                 auto const keys = as_keys(class_keys);
                 nb::gil_scoped_release const unlocked;
-                return self.add_rows(as_span(ids), as_matrix(rows), as_span(labels), keys, {n_threads, lazy});
+                return self.add_rows(as_span(ids), as_matrix(rows), as_votes(labels, weights), keys, {n_threads, lazy});
             },
-            "ids"_a, "rows"_a, "labels"_a, "class_keys"_a, "n_threads"_a, "lazy"_a)
+            "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "class_keys"_a, "n_threads"_a, "lazy"_a)
         .def(
             "deletion_cost",
             [](Forest const& self, Ids ids, std::size_t n_threads) {

@@ -21,6 +21,13 @@ void offer(Split split, std::span<Count const> left, Scoring const& scoring, std
         best = split;
 }
 
+void apply_to_counts(std::span<Count> counts, Dataset const& data, Changes const& changes) {
+    for (Slot const slot : changes.removed)
+        counts[data.vote(slot).label] -= data.vote(slot).weight;
+    for (Slot const slot : changes.added)
+        counts[data.vote(slot).label] += data.vote(slot).weight;
+}
+
 void accumulate(std::span<Count> sums, std::span<Count const> counts) {
     for (std::size_t y = 0; y < sums.size(); ++y)
         sums[y] += counts[y];

@@ -35,7 +35,7 @@ struct NodeView {
     Dataset const& data;
     Key key;
     std::span<Slot const> slots;
-    std::span<Label const> labels;  // of the slots, in their order
+    std::span<Vote const> votes;    // of the slots, in their order
     std::span<Count const> totals;  // rows per class
 };
 
@@ -79,7 +79,7 @@ private:
 struct Workspace {
     ValueScratch<Value> values;          // distinct values of a column on a node, ascending
     std::vector<Count> value_counts;     // their rows per class
-    ValueScratch<std::uint64_t> packed;  // values with labels, for sorting
+    ValueScratch<std::uint64_t> packed;  // values with places in the node, for sorting
     std::vector<Count> histogram;
     std::vector<std::uint64_t> ranks;
     std::vector<Count> left;
@@ -94,6 +94,9 @@ struct Workspace {
 // Takes the split if it is admissible and better than the best so far. `left` are the rows, per class, that it puts
 // left.
 void offer(Split split, std::span<Count const> left, Scoring const& scoring, std::optional<Split>& best);
+
+// Takes the removed rows out of class counts and puts the added ones in.
+void apply_to_counts(std::span<Count> counts, Dataset const& data, Changes const& changes);
 
 void accumulate(std::span<Count> sums, std::span<Count const> counts);
 

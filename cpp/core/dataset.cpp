@@ -14,15 +14,16 @@ constexpr Label kClearedLabel = 0;
 
 }  // namespace
 
-std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels) {
+std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes) {
     if (n_rows() + ids.size() >= kMaxRows)
         throw InvalidArgument("A forest holds at most 2^30 - 1 rows.");
     std::vector<Slot> slots = take_slots(ids.size());
     for (std::size_t i = 0; i < slots.size(); ++i) {
         ids_[slots[i]] = ids[i];
-        labels_[slots[i]] = labels[i];
+        labels_[slots[i]] = votes[i].label;
         index_.insert(slots[i], ids_);
     }
+    set_weights(slots, votes);
     for (Attribute a = 0; a < n_attributes(); ++a)
         for (std::size_t i = 0; i < slots.size(); ++i) {
             Value const value = to_value(rows.row(i)[a]);
@@ -42,8 +43,19 @@ void Dataset::erase(std::span<Slot const> slots) {
         index_.erase(slot, ids_);
         ids_[slot] = kClearedId;
         labels_[slot] = kClearedLabel;
+        if (!weights_.empty())
+            weights_[slot] = 1;
         free_slots_.push_back(slot);
     }
+}
+
+void Dataset::set_weights(std::span<Slot const> slots, std::span<Vote const> votes) {
+    bool const are_all_one = std::ranges::all_of(votes, [](Vote vote) { return vote.weight == 1; });
+    if (weights_.empty() && are_all_one)
+        return;
+    weights_.resize(n_slots(), 1);
+    for (std::size_t i = 0; i < slots.size(); ++i)
+        weights_[slots[i]] = votes[i].weight;
 }
 
 // Free slots first, then new ones at the end.
@@ -75,8 +87,8 @@ std::vector<Slot> Dataset::slots() const {
 }
 
 std::size_t Dataset::memory() const {
-    std::size_t bytes = labels_.capacity() * sizeof(Label) + ids_.capacity() * sizeof(RowId) + index_.memory() +
-                        free_slots_.capacity() * sizeof(Slot);
+    std::size_t bytes = labels_.capacity() * sizeof(Label) + weights_.capacity() * sizeof(Count) +
+                        ids_.capacity() * sizeof(RowId) + index_.memory() + free_slots_.capacity() * sizeof(Slot);
     for (Column const& column : columns_)
         bytes += column.memory();
     return bytes;

@@ -27,7 +27,7 @@ public:
     Dataset(std::size_t n_attributes, std::size_t max_codes) : columns_(n_attributes, Column(max_codes)) {}
 
     // Adds rows whose ids are new and distinct; their slots in the order of the rows.
-    std::vector<Slot> insert(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels);
+    std::vector<Slot> insert(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes);
 
     // Overwrites the rows and frees their slots.
     void erase(std::span<Slot const> slots);
@@ -36,7 +36,7 @@ public:
 
     [[nodiscard]] Column const& column(Attribute attribute) const { return columns_[attribute]; }
     [[nodiscard]] Value value(Slot slot, Attribute attribute) const { return columns_[attribute][slot]; }
-    [[nodiscard]] Label label(Slot slot) const { return labels_[slot]; }
+    [[nodiscard]] Vote vote(Slot slot) const { return {labels_[slot], weights_.empty() ? 1 : weights_[slot]}; }
     [[nodiscard]] RowId id(Slot slot) const { return ids_[slot]; }
 
     [[nodiscard]] Attribute n_attributes() const { return static_cast<Attribute>(columns_.size()); }
@@ -52,9 +52,11 @@ public:
 
 private:
     [[nodiscard]] std::vector<Slot> take_slots(std::size_t n);
+    void set_weights(std::span<Slot const> slots, std::span<Vote const> votes);
 
     std::vector<Column> columns_;
     WipedVector<Label> labels_;
+    WipedVector<Count> weights_;  // empty while all of them are 1
     WipedVector<RowId> ids_;
     IdIndex index_;
     std::vector<Slot> free_slots_;

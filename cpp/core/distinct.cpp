@@ -11,7 +11,7 @@ void tabulate_coded(NodeView const& node, Column const& column, Workspace& work)
     auto const [codes, values] = column.coded();
     work.histogram.assign(256 * n_classes, 0);
     for (std::size_t i = 0; i < node.slots.size(); ++i)
-        ++work.histogram[codes[node.slots[i]] * n_classes + node.labels[i]];
+        work.histogram[codes[node.slots[i]] * n_classes + node.votes[i].label] += node.votes[i].weight;
     for (Code const code : column.codes_in_order()) {
         auto const begin = work.histogram.begin() + static_cast<std::ptrdiff_t>(code * n_classes);
         auto const end = begin + static_cast<std::ptrdiff_t>(n_classes);
@@ -27,7 +27,7 @@ void tabulate_sorted(NodeView const& node, View view, Workspace& work) {
     std::size_t const n_classes = node.totals.size();
     work.packed.resize(node.slots.size());
     for (std::size_t i = 0; i < node.slots.size(); ++i)
-        work.packed[i] = (std::uint64_t{view(node.slots[i])} << 32) | node.labels[i];
+        work.packed[i] = (std::uint64_t{view(node.slots[i])} << 32) | i;
     std::ranges::sort(work.packed);
     for (std::uint64_t const pair : work.packed) {
         auto const value = static_cast<Value>(pair >> 32);
@@ -35,7 +35,8 @@ void tabulate_sorted(NodeView const& node, View view, Workspace& work) {
             work.values.push_back(value);
             work.value_counts.resize(work.value_counts.size() + n_classes, 0);
         }
-        ++work.value_counts[work.value_counts.size() - n_classes + static_cast<Label>(pair)];
+        Vote const vote = node.votes[static_cast<std::uint32_t>(pair)];
+        work.value_counts[work.value_counts.size() - n_classes + vote.label] += vote.weight;
     }
 }
 

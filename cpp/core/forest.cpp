@@ -7,6 +7,7 @@
 #include "consistency.h"
 #include "error.h"
 #include "hash.h"
+#include "impurity.h"
 
 namespace deciduous {
 
@@ -79,13 +80,12 @@ std::vector<std::vector<Slot>> Forest::rows_by_tree(std::span<Slot const> slots)
 
 // ---------------------------------------------------------------------------------------------------- fit and update
 
-void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels, Execution const& how,
+void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
                  Progress const& progress) {
     std::unique_lock const lock(mutex_);
     Mutation mutation(*this);
-    std::vector<Slot> const slots = data_.insert(ids, rows, labels);
-    for (Label const label : labels)
-        ++totals_[label];
+    std::vector<Slot> const slots = data_.insert(ids, rows, votes);
+    apply_to_counts(totals_, data_, {{}, slots});
     auto const by_tree = rows_by_tree(slots);
     workers_ = make_workers(n_workers(trees_.size(), how.n_threads));
     parallel_for(
@@ -140,8 +140,7 @@ UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how)
     std::vector<Slot> const slots = find_slots(ids);
     Mutation mutation(*this);
     UpdateCost cost = update_trees(slots, {}, how);
-    for (Slot const slot : slots)
-        --totals_[data_.label(slot)];
+    apply_to_counts(totals_, data_, {slots, {}});
     data_.erase(slots);
     for (auto const& worker : workers_)
         worker->work.wipe_values();
@@ -149,7 +148,7 @@ UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how)
     return cost;
 }
 
-UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels,
+UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
                             std::span<ClassKey const> class_keys, Execution const& how) {
     std::unique_lock const lock(mutex_);
     require_intact();
@@ -160,9 +159,8 @@ UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std:
         throw InvalidArgument("A forest holds fewer than 2^30 rows.");
     Mutation mutation(*this);
     set_classes(class_keys);
-    std::vector<Slot> slots = data_.insert(ids, rows, labels);
-    for (Label const label : labels)
-        ++totals_[label];
+    std::vector<Slot> slots = data_.insert(ids, rows, votes);
+    apply_to_counts(totals_, data_, {{}, slots});
     std::ranges::sort(slots);
     UpdateCost cost = update_trees({}, slots, how);
     mutation.done();
@@ -311,9 +309,9 @@ void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t en
             while (node->is_split())
                 node = &tree.node(node->link + (row[node->attribute] <= node->threshold() ? 0 : 1));
             auto const counts = tree.counts(*node);
-            auto const n_rows = static_cast<double>(node->n_rows());
+            auto const total = static_cast<double>(sum(counts));
             for (std::size_t y = 0; y < n_classes; ++y)
-                its_shares[i * n_classes + y] += static_cast<double>(counts[y]) / n_rows;
+                its_shares[i * n_classes + y] += static_cast<double>(counts[y]) / total;
         }
     }
     for (double& share : its_shares)

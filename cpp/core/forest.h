@@ -57,13 +57,13 @@ public:
     Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes, std::span<ClassKey const> class_keys);
 
     // Grows all trees from these rows; for a forest that never held any.
-    void fit(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels, Execution const& how,
+    void fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
              Progress const& progress);
 
     UpdateCost delete_rows(std::span<RowId const> ids, Execution const& how);
 
     // Labels up to class_keys.size() are allowed; there may be more of them than before.
-    UpdateCost add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Label const> labels,
+    UpdateCost add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
                         std::span<ClassKey const> class_keys, Execution const& how);
 
     // What delete_rows would return; nothing changes.

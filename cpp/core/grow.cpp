@@ -35,15 +35,17 @@ bool Grower::must_be_leaf(std::span<Count const> totals, std::uint32_t depth) co
 
 std::span<Count const> Grower::count_classes(std::span<Slot const> rows) {
     worker_.totals.assign(n_classes_, 0);
-    for (Slot const slot : rows)
-        ++worker_.totals[data_.label(slot)];
+    for (Slot const slot : rows) {
+        Vote const vote = data_.vote(slot);
+        worker_.totals[vote.label] += vote.weight;
+    }
     return worker_.totals;
 }
 
 NodeView Grower::view(std::span<Slot const> rows, Key key) {
-    worker_.labels.resize(rows.size());
-    std::ranges::transform(rows, worker_.labels.begin(), [this](Slot slot) { return data_.label(slot); });
-    return {data_, key, rows, worker_.labels, count_classes(rows)};
+    worker_.votes.resize(rows.size());
+    std::ranges::transform(rows, worker_.votes.begin(), [this](Slot slot) { return data_.vote(slot); });
+    return {data_, key, rows, worker_.votes, count_classes(rows)};
 }
 
 std::optional<Candidates> Grower::scan(NodeView const& node, Attribute attribute, Sampling const& sampling) {

@@ -78,7 +78,7 @@ struct Worker {
     Workspace work;
     ActiveAttributes active;
     SlotBuffers buffers;
-    std::vector<Label> labels;
+    std::vector<Vote> votes;
     std::vector<Count> totals;
     std::vector<Slot> partition;
     std::vector<std::pair<std::uint64_t, Attribute>> order;

@@ -145,10 +145,7 @@ void Tree::change_rows(NodeIndex index, Dataset const& data, Changes const& chan
     }
     its.threshold_or_n = n_after;
     auto const block = blocks_.block(its.link, n_words(n_after));
-    for (Slot const slot : changes.removed)
-        --block[data.label(slot)];
-    for (Slot const slot : changes.added)
-        ++block[data.label(slot)];
+    apply_to_counts(block.first(n_classes_), data, changes);
     std::ranges::copy(after, block.begin() + static_cast<std::ptrdiff_t>(n_classes_));
 }
 

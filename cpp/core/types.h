@@ -15,6 +15,12 @@ using Count = std::uint32_t;      // number of rows; a forest holds fewer than 2
 using NodeIndex = std::uint32_t;  // position in a tree's node array
 using Key = std::uint64_t;        // hash that names a node, see hash.h
 
+// What a row adds to class counts: a row of weight 3 counts as three rows of its class.
+struct Vote {
+    Label label;
+    Count weight;
+};
+
 // A value is the order-preserving image of a float32 in 32-bit integers: comparisons, sorting and packing are integer
 // operations, NaN is an ordinary value behind every number, and no comparison has a special case.
 using Value = std::uint32_t;

@@ -18,7 +18,7 @@ std::optional<UniformCandidates> UniformCandidates::scan(NodeView const& node, A
     candidates.place_cuts(node.key, shape);
     column.visit([&](auto view) {
         for (std::size_t i = 0; i < node.slots.size(); ++i)
-            candidates.count(view(node.slots[i]), node.labels[i]);
+            candidates.count(view(node.slots[i]), node.votes[i]);
     });
     return candidates;
 }
@@ -59,25 +59,25 @@ std::size_t UniformCandidates::first_cut_from(Value value) const {
     return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, value, {}, &Cut::value) - cuts_.begin());
 }
 
-void UniformCandidates::count(Value value, Label label) {
+void UniformCandidates::count(Value value, Vote vote) {
     if (std::size_t const cut = first_cut_from(value); cut < cuts_.size())
-        ++buckets_[cut * n_classes_ + label];
+        buckets_[cut * n_classes_ + vote.label] += vote.weight;
 }
 
-void UniformCandidates::remove(Value value, Label label) {
+void UniformCandidates::remove(Value value, Vote vote) {
     n_missing_ -= value == kMissing ? 1 : 0;
     n_low_ -= value == low_ ? 1 : 0;
     n_high_ -= value == high_ ? 1 : 0;
     if (std::size_t const cut = first_cut_from(value); cut < cuts_.size())
-        --buckets_[cut * n_classes_ + label];
+        buckets_[cut * n_classes_ + vote.label] -= vote.weight;
 }
 
 // False if the value widens the range.
-bool UniformCandidates::add(Value value, Label label) {
+bool UniformCandidates::add(Value value, Vote vote) {
     if (value != kMissing && (value < low_ || value > high_))
         return false;
     include(value);
-    count(value, label);
+    count(value, vote);
     return true;
 }
 
@@ -85,9 +85,9 @@ bool UniformCandidates::update(Dataset const& data, Changes const& changes) {
     Column const& column = data.column(attribute_);
     bool const had_missing = n_missing_ > 0;
     for (Slot const slot : changes.removed)
-        remove(column[slot], data.label(slot));
+        remove(column[slot], data.vote(slot));
     for (Slot const slot : changes.added)
-        if (!add(column[slot], data.label(slot)))
+        if (!add(column[slot], data.vote(slot)))
             return false;
     return n_low_ > 0 && n_high_ > 0 && had_missing == (n_missing_ > 0) && !is_constant();
 }

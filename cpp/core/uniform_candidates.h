@@ -52,9 +52,9 @@ private:
 
     void include(Value value);
     void place_cuts(Key key, Shape shape);
-    void count(Value value, Label label);
-    void remove(Value value, Label label);
-    [[nodiscard]] bool add(Value value, Label label);
+    void count(Value value, Vote vote);
+    void remove(Value value, Vote vote);
+    [[nodiscard]] bool add(Value value, Vote vote);
     [[nodiscard]] std::size_t first_cut_from(Value value) const;
     [[nodiscard]] bool is_constant() const { return n_low_ == 0 || (low_ == high_ && n_missing_ == 0); }
 

@@ -88,10 +88,7 @@ private:
         Node const node = tree_.node(index);
         auto const before = tree_.counts(node);
         worker_.totals.assign(before.begin(), before.end());
-        for (Slot const slot : changes.removed)
-            --worker_.totals[context_.data.label(slot)];
-        for (Slot const slot : changes.added)
-            ++worker_.totals[context_.data.label(slot)];
+        apply_to_counts(worker_.totals, context_.data, changes);
         // A leaf that every split would leave admissible only lacked classes, rows or varying attributes: deletions
         // bring none.
         bool const only_shrinks = changes.added.empty() && context_.params.min_samples_leaf <= 1;
@@ -108,7 +105,7 @@ private:
             change_rows(index, changes);
             return;
         }
-        cost_.record(place.depth, rows.slots.size());
+        cost_.record(place.depth, sum(stats.totals));
         regrow(index, place, *split, std::move(stats), rows.slots);
     }
 
@@ -133,7 +130,7 @@ private:
             }
             descend_with_rows(node, place, changes, *split, rows);
         } else {
-            cost_.record(place.depth, rows.size());
+            cost_.record(place.depth, sum(stats.totals));
             regrow(index, place, *split, std::move(stats), rows);
         }
     }
@@ -212,10 +209,7 @@ private:
     }
 
     Knowledge update_stats(SplitStats& stats, Changes const& changes, Sampling const& sampling) {
-        for (Slot const slot : changes.removed)
-            --stats.totals[context_.data.label(slot)];
-        for (Slot const slot : changes.added)
-            ++stats.totals[context_.data.label(slot)];
+        apply_to_counts(stats.totals, context_.data, changes);
         for (Slot const slot : changes.added)
             for (ConstantAttribute const& constant : stats.constants)
                 if (context_.data.value(slot, constant.attribute) != constant.value)
@@ -253,9 +247,10 @@ private:
     }
 
     void become_leaf(NodeIndex index, Place place, std::span<Slot const> rows) {
-        cost_.record(place.depth, rows.size());
+        auto const counts = grower_.count_classes(rows);
+        cost_.record(place.depth, sum(counts));
         if constexpr (kApplies)
-            tree_.make_leaf(index, grower_.count_classes(rows), rows);
+            tree_.make_leaf(index, counts, rows);
     }
 
     void regrow(NodeIndex index, Place place, Split const& split, SplitStats stats, std::span<Slot> rows) {
@@ -283,7 +278,10 @@ private:
 
     Count count_left(std::span<Slot const> rows, Attribute attribute, Value threshold) const {
         return context_.data.column(attribute).visit([&](auto view) {
-            return static_cast<Count>(std::ranges::count_if(rows, [&](Slot slot) { return view(slot) <= threshold; }));
+            Count n_left = 0;
+            for (Slot const slot : rows)
+                n_left += view(slot) <= threshold ? context_.data.vote(slot).weight : 0;
+            return n_left;
         });
     }
 

@@ -10,7 +10,8 @@
 
 namespace deciduous {
 
-// Splits that changed, and the rows under them (the paper's measure of the cost of a deletion), by depth.
+// Splits that changed, and the rows under them (the paper's measure of the cost of a deletion), by depth. A row of
+// weight w counts as w rows.
 struct UpdateCost {
     std::vector<std::uint64_t> nodes_rebuilt;
     std::vector<std::uint64_t> rows_retrained;

@@ -4,6 +4,7 @@
 
 #include "distinct.h"
 #include "hash.h"
+#include "impurity.h"
 
 namespace deciduous {
 
@@ -152,8 +153,10 @@ std::uint64_t ValidCandidates::bound_for(std::uint32_t n_wanted, Workspace& work
 bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Workspace& work) {
     auto const n = static_cast<double>(node.slots.size());
     double same_class = 0;  // the chance that two rows agree, were values and labels independent
-    for (Count const n_y : node.totals)
-        same_class += (n_y / n) * (n_y / n);
+    for (Count const n_y : node.totals) {
+        double const share = static_cast<double>(n_y) / static_cast<double>(sum(node.totals));
+        same_class += share * share;
+    }
     PlainView const view = node.data.column(attribute_).plain();
     for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 2; n_cuts < n / 2; n_cuts *= 4) {
         bound_ = static_cast<std::uint64_t>(n_cuts / n * 0x1p64);
@@ -167,7 +170,7 @@ bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Works
         start(work.values);
         for (std::size_t i = 0; i < node.slots.size(); ++i) {
             Value const value = view(node.slots[i]);
-            count(first_not_below(work.values, value), value, node.labels[i]);
+            count(first_not_below(work.values, value), value, node.votes[i]);
         }
         if (n_valid() >= n_wanted) {
             tighten(n_wanted, work);
@@ -200,11 +203,11 @@ void ValidCandidates::start(std::span<Value const> cut_values) {
 }
 
 // Counts a row at a value whose first cut not below it is `cut`.
-void ValidCandidates::count(std::size_t cut, Value value, Label label) {
+void ValidCandidates::count(std::size_t cut, Value value, Vote vote) {
     if (cut < cuts_.size()) {
-        ++counts(cut, kBucket)[label];
+        counts(cut, kBucket)[vote.label] += vote.weight;
         if (cuts_[cut].value == value)
-            ++counts(cut, kAt)[label];
+            counts(cut, kAt)[vote.label] += vote.weight;
     }
     if (cut == 0)
         return;
@@ -214,36 +217,36 @@ void ValidCandidates::count(std::size_t cut, Value value, Label label) {
         std::ranges::fill(counts(cut - 1, kAtNext), Count{0});
     }
     if (value == below.next)
-        ++counts(cut - 1, kAtNext)[label];
+        counts(cut - 1, kAtNext)[vote.label] += vote.weight;
 }
 
-void ValidCandidates::remove(Value value, Label label) {
+void ValidCandidates::remove(Value value, Vote vote) {
     std::size_t const cut = first_cut_from(value);
     if (cut < cuts_.size()) {
-        --counts(cut, kBucket)[label];
+        counts(cut, kBucket)[vote.label] -= vote.weight;
         if (cuts_[cut].value == value)
-            --counts(cut, kAt)[label];
+            counts(cut, kAt)[vote.label] -= vote.weight;
     }
     if (cut > 0 && cuts_[cut - 1].next == value)
-        --counts(cut - 1, kAtNext)[label];
+        counts(cut - 1, kAtNext)[vote.label] -= vote.weight;
 }
 
 // False if the value is a new one within the bound: its bucket cannot be told from the others'.
-bool ValidCandidates::add(Value value, Label label) {
+bool ValidCandidates::add(Value value, Vote vote) {
     std::size_t const cut = first_cut_from(value);
     bool const is_cut = cut < cuts_.size() && cuts_[cut].value == value;
     if (!is_cut && value != kMissing && rank(value) <= bound_)
         return false;
-    count(cut, value, label);
+    count(cut, value, vote);
     return true;
 }
 
 bool ValidCandidates::update(Dataset const& data, Changes const& changes, SampleSize const& size) {
     Column const& column = data.column(attribute_);
     for (Slot const slot : changes.removed)
-        remove(column[slot], data.label(slot));
+        remove(column[slot], data.vote(slot));
     for (Slot const slot : changes.added)
-        if (!add(column[slot], data.label(slot)))
+        if (!add(column[slot], data.vote(slot)))
             return false;
     if (!settle_nexts())
         return false;

@@ -71,9 +71,9 @@ private:
     void fill_from_table(Workspace& work);
     void tighten(std::uint32_t n_wanted, Workspace& work);
     void start(std::span<Value const> cut_values);
-    void count(std::size_t cut, Value value, Label label);
-    void remove(Value value, Label label);
-    [[nodiscard]] bool add(Value value, Label label);
+    void count(std::size_t cut, Value value, Vote vote);
+    void remove(Value value, Vote vote);
+    [[nodiscard]] bool add(Value value, Vote vote);
     [[nodiscard]] bool settle_nexts();
     template <typename Predicate>
     void drop_cuts(Predicate const& is_dropped);

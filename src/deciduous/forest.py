@@ -154,7 +154,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             classes, codes = np.unique(labels, return_inverse=True)
             seed = seed_from(self.random_state)
             forest = self._empty_core(rows.shape[1], classes, seed)
-            forest.fit(row_ids, rows, codes.astype(np.uint32), n_threads(self.n_jobs), None)
+            forest.fit(row_ids, rows, codes.astype(np.uint32), None, n_threads(self.n_jobs), None)
 
         self._forest = forest
         self._lock = threading.RLock()
@@ -191,7 +191,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self.classes_, codes = extended_classes(self.classes_, labels)
             self._first_fresh_id = max(self._first_fresh_id, int(row_ids.max()) + 1)
             cost = self._forest.add_rows(
-                row_ids, rows, codes, class_keys(self.classes_), n_threads(self.n_jobs), is_lazy(self.lazy)
+                row_ids, rows, codes, None, class_keys(self.classes_), n_threads(self.n_jobs), is_lazy(self.lazy)
             )
         return UpdateReport.from_core(row_ids, cost)
 

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxAttributes = 12;
 struct Row {
     RowId id;
     std::vector<float> x;
-    Label y;
+    Vote vote;
 };
 
 [[noreturn]] void fail(std::string const& what, unsigned round) {
@@ -37,6 +37,7 @@ public:
         n_classes_ = static_cast<Label>(pick(1, 4));
         for (std::size_t a = 0; a < n_attributes_; ++a)
             column_kinds_.push_back(pick(0, 5));
+        has_weights_ = pick(0, 3) == 0;
         params_ = random_params();
         tuning_.min_cached_rows = static_cast<std::uint32_t>(pick(0, 2) == 0 ? 1 : pick(2, 64));
         tuning_.min_sampled_rows = static_cast<std::uint32_t>(pick(1, 300));
@@ -105,7 +106,8 @@ private:
     std::vector<Row> new_rows(std::size_t n) {
         std::vector<Row> rows;
         for (std::size_t i = 0; i < n; ++i) {
-            Row row{next_id_++, {}, static_cast<Label>(pick(0, 9) == 0 ? pick(0, n_classes_ - 1) : 0)};
+            auto const label = static_cast<Label>(pick(0, 9) == 0 ? pick(0, n_classes_ - 1) : 0);
+            Row row{next_id_++, {}, {label, static_cast<Count>(has_weights_ ? pick(1, 3) : 1)}};
             for (std::size_t const kind : column_kinds_)
                 row.x.push_back(random_value(kind));
             rows.push_back(std::move(row));
@@ -116,7 +118,7 @@ private:
     struct Arrays {
         std::vector<RowId> ids;
         std::vector<float> x;
-        std::vector<Label> y;
+        std::vector<Vote> votes;
     };
 
     static Arrays arrays(std::vector<Row> const& rows) {
@@ -124,7 +126,7 @@ private:
         for (Row const& row : rows) {
             result.ids.push_back(row.id);
             result.x.insert(result.x.end(), row.x.begin(), row.x.end());
-            result.y.push_back(row.y);
+            result.votes.push_back(row.vote);
         }
         return result;
     }
@@ -136,14 +138,14 @@ private:
     std::unique_ptr<Forest> fit_fresh(std::vector<Row> const& rows) {
         auto forest = std::make_unique<Forest>(params_, Tuning{}, n_attributes_, keys());
         Arrays const its = arrays(rows);
-        forest->fit(its.ids, matrix(its), its.y, {1, false}, {});
+        forest->fit(its.ids, matrix(its), its.votes, {1, false}, {});
         return forest;
     }
 
     std::unique_ptr<Forest> fit(std::vector<Row> rows) {
         auto forest = std::make_unique<Forest>(params_, tuning_, n_attributes_, keys());
         Arrays const its = arrays(rows);
-        forest->fit(its.ids, matrix(its), its.y, execution(), {});
+        forest->fit(its.ids, matrix(its), its.votes, execution(), {});
         rows_ = std::move(rows);
         return forest;
     }
@@ -155,7 +157,7 @@ private:
             ++n_classes_;
         auto const rows = new_rows(n);
         Arrays const its = arrays(rows);
-        forest.add_rows(its.ids, matrix(its), its.y, keys(), execution());
+        forest.add_rows(its.ids, matrix(its), its.votes, keys(), execution());
         rows_.insert(rows_.end(), rows.begin(), rows.end());
     }
 
@@ -213,6 +215,7 @@ private:
     std::vector<ClassKey> class_keys_;
     std::vector<Row> rows_;
     RowId next_id_ = -5;
+    bool has_weights_ = false;
     bool has_reader_ = false;
 };
 
@@ -222,13 +225,13 @@ void require_faults_are_found() {
     std::vector<float> x(2 * 400);
     std::ranges::generate(x, [&] { return std::normal_distribution<float>()(random); });
     std::vector<RowId> ids(400);
-    std::vector<Label> labels(400);
+    std::vector<Vote> votes(400);
     for (std::size_t i = 0; i < ids.size(); ++i) {
         ids[i] = static_cast<RowId>(i);
-        labels[i] = x[2 * i] + 0.5F * x[2 * i + 1] > 0 ? 1 : 0;
+        votes[i] = {x[2 * i] + 0.5F * x[2 * i + 1] > 0 ? 1U : 0U, 1};
     }
     Dataset data(2, 256);
-    std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, labels);
+    std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, votes);
     Params params;
     params.max_features = 2;
     Tuning const tuning;
