@@ -41,10 +41,13 @@ std::vector<Vote> as_votes(Labels const& labels, std::optional<Weights> const& w
     return votes;
 }
 
-std::vector<ClassKey> as_keys(Keys const& keys) {
-    std::vector<ClassKey> result(keys.shape(0));
-    std::memcpy(result.data(), keys.data(), keys.size());
-    return result;
+Classes as_classes(Keys const& keys, std::optional<Weights> const& weights) {
+    Classes classes;
+    classes.keys.resize(keys.shape(0));
+    std::memcpy(classes.keys.data(), keys.data(), keys.size());
+    if (weights)
+        classes.weights.assign(weights->data(), weights->data() + weights->size());
+    return classes;
 }
 
 // Hands a vector to NumPy without a copy.
@@ -161,12 +164,13 @@ void bind_updates(nb::class_<Forest>& forest) {
         .def(
             "add_rows",
             [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Weights> weights, Keys class_keys,
-               std::size_t n_threads, bool lazy) {
-                auto const keys = as_keys(class_keys);
+               std::optional<Weights> class_weights, std::size_t n_threads, bool lazy) {
                 nb::gil_scoped_release const unlocked;
-                return self.add_rows(as_span(ids), as_matrix(rows), as_votes(labels, weights), keys, {n_threads, lazy});
+                return self.add_rows(as_span(ids), as_matrix(rows), as_votes(labels, weights),
+                                     as_classes(class_keys, class_weights), {n_threads, lazy});
             },
-            "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "class_keys"_a, "n_threads"_a, "lazy"_a)
+            "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "class_keys"_a, "class_weights"_a.none(), "n_threads"_a,
+            "lazy"_a)
         .def(
             "deletion_cost",
             [](Forest const& self, Ids ids, std::size_t n_threads) {
@@ -275,11 +279,11 @@ NB_MODULE(_core, m) {
     nb::class_<Forest> forest(m, "Forest");
     forest.def(
         "__init__",
-        [](Forest* self, Params const& params, Tuning const& tuning, std::size_t n_attributes, Keys class_keys) {
-            auto const keys = as_keys(class_keys);
-            new (self) Forest(params, tuning, n_attributes, keys);
+        [](Forest* self, Params const& params, Tuning const& tuning, std::size_t n_attributes, Keys class_keys,
+           std::optional<Weights> class_weights) {
+            new (self) Forest(params, tuning, n_attributes, as_classes(class_keys, class_weights));
         },
-        "params"_a, "tuning"_a, "n_attributes"_a, "class_keys"_a);
+        "params"_a, "tuning"_a, "n_attributes"_a, "class_keys"_a, "class_weights"_a.none());
     bind_updates(forest);
     bind_reading(forest);
 }

@@ -16,7 +16,7 @@ void offer(Split split, std::span<Count const> left, Scoring const& scoring, std
     split.n_left = sum(left);
     if (split.n_left < scoring.min_samples_leaf || sum(scoring.totals) - split.n_left < scoring.min_samples_leaf)
         return;
-    split.score = split_score(scoring.criterion, left, scoring.totals);
+    split.score = split_score(scoring.criterion, left, scoring.totals, scoring.class_weights);
     if (!best || is_better(split, *best))
         best = split;
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "dataset.h"
+#include "impurity.h"
 #include "params.h"
 #include "types.h"
 #include "wiped.h"
@@ -54,6 +55,7 @@ struct Scoring {
     Criterion criterion;
     Count min_samples_leaf;
     std::span<Count const> totals;
+    ClassWeights class_weights;
 };
 
 // A vector for values of rows that remembers how much of its memory has been written, so that it can be overwritten.

@@ -7,7 +7,6 @@
 #include "consistency.h"
 #include "error.h"
 #include "hash.h"
-#include "impurity.h"
 
 namespace deciduous {
 
@@ -24,16 +23,15 @@ private:
     Forest& forest_;
 };
 
-Forest::Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes,
-               std::span<ClassKey const> class_keys)
+Forest::Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes, Classes classes)
     : params_(params),
       tuning_(tuning),
       data_(n_attributes, tuning.max_codes),
-      class_keys_(class_keys.begin(), class_keys.end()),
-      totals_(class_keys.size(), 0) {
+      classes_(std::move(classes)),
+      totals_(classes_.keys.size(), 0) {
     trees_.reserve(params.n_trees);
     for (std::uint32_t t = 0; t < params.n_trees; ++t)
-        trees_.emplace_back(root_key(params.seed, t), class_keys.size());
+        trees_.emplace_back(root_key(params.seed, t), totals_.size());
 }
 
 void Forest::require_intact() const {
@@ -50,11 +48,11 @@ std::vector<std::unique_ptr<Worker>> Forest::make_workers(std::size_t n) const {
 }
 
 Grower Forest::grower(Worker& worker) const {
-    return {params_, tuning_, data_, totals_.size(), worker};
+    return {context(), worker};
 }
 
-UpdateContext Forest::context(Execution const& how) const {
-    return {params_, tuning_, data_, totals_.size(), how.lazy};
+TreeContext Forest::context() const {
+    return {params_, tuning_, data_, totals_.size(), classes_.weights};
 }
 
 std::vector<std::uint32_t> Forest::trees_of(RowId id) const {
@@ -123,10 +121,10 @@ UpdateCost Forest::update_trees(std::span<Slot const> removed, std::span<Slot co
     if (workers_.size() < n_needed)
         workers_ = make_workers(n_needed);
     std::vector<UpdateCost> costs(n_needed);
-    UpdateContext const its_context = context(how);
+    TreeContext const its_context = context();
     parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
         Changes const changes = all_in_all ? Changes{removed, added} : Changes{removed_by_tree[t], added_by_tree[t]};
-        costs[worker].merge(apply_update(its_context, trees_[t], changes, *workers_[worker]));
+        costs[worker].merge(apply_update(its_context, trees_[t], changes, how.lazy, *workers_[worker]));
     });
     UpdateCost total;
     for (UpdateCost const& cost : costs)
@@ -149,7 +147,7 @@ UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how)
 }
 
 UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
-                            std::span<ClassKey const> class_keys, Execution const& how) {
+                            Classes classes, Execution const& how) {
     std::unique_lock const lock(mutex_);
     require_intact();
     for (RowId const id : ids)
@@ -158,7 +156,7 @@ UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std:
     if (data_.n_rows() + ids.size() >= kMaxRows)
         throw InvalidArgument("A forest holds fewer than 2^30 rows.");
     Mutation mutation(*this);
-    set_classes(class_keys);
+    set_classes(std::move(classes));
     std::vector<Slot> slots = data_.insert(ids, rows, votes);
     apply_to_counts(totals_, data_, {{}, slots});
     std::ranges::sort(slots);
@@ -167,13 +165,13 @@ UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std:
     return cost;
 }
 
-void Forest::set_classes(std::span<ClassKey const> class_keys) {
-    if (class_keys.size() <= class_keys_.size())
+void Forest::set_classes(Classes classes) {
+    if (classes.keys.size() <= classes_.keys.size())
         return;
-    class_keys_.assign(class_keys.begin(), class_keys.end());
-    totals_.resize(class_keys.size(), 0);
+    classes_ = std::move(classes);
+    totals_.resize(classes_.keys.size(), 0);
     for (Tree& tree : trees_)
-        tree.widen(class_keys.size());
+        tree.widen(totals_.size());
 }
 
 UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& how) const {
@@ -183,7 +181,7 @@ UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& ho
     auto const by_tree = rows_by_tree(slots);
     auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
     std::vector<UpdateCost> costs(workers.size());
-    UpdateContext const its_context = context(how);
+    TreeContext const its_context = context();
     parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
         Changes const changes{by_tree.empty() ? std::span<Slot const>(slots) : by_tree[t], {}};
         costs[worker].merge(plan_update(its_context, trees_[t], changes, *workers[worker]));
@@ -200,7 +198,7 @@ std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Ex
     (void)find_slots(ids);
     auto const workers = make_workers(n_workers(ids.size(), how.n_threads));
     std::vector<std::uint64_t> costs(ids.size(), 0);
-    UpdateContext const its_context = context(how);
+    TreeContext const its_context = context();
     bool const all_in_all = params_.trees_per_row == params_.n_trees;
     parallel_for(ids.size(), how.n_threads, [&](std::size_t i, std::size_t worker) {
         Slot const slot = *data_.find(ids[i]);
@@ -291,6 +289,18 @@ ClassShares Forest::predict_built(Matrix const& rows, std::size_t n_threads) con
     return result;
 }
 
+// Adds the shares of the classes among the rows of a leaf.
+void Forest::add_shares(std::span<Count const> counts, std::span<double> shares) const {
+    auto const weighted = [&](std::size_t y) {
+        return std::uint64_t{counts[y]} * (classes_.weights.empty() ? 1 : classes_.weights[y]);
+    };
+    std::uint64_t total = 0;
+    for (std::size_t y = 0; y < counts.size(); ++y)
+        total += weighted(y);
+    for (std::size_t y = 0; y < counts.size(); ++y)
+        shares[y] += static_cast<double>(weighted(y)) / static_cast<double>(total);
+}
+
 void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const {
     std::size_t const n_classes = totals_.size();
     std::vector<Value> values((end - begin) * rows.n_columns);
@@ -308,10 +318,7 @@ void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t en
             Node const* node = &root;
             while (node->is_split())
                 node = &tree.node(node->link + (row[node->attribute] <= node->threshold() ? 0 : 1));
-            auto const counts = tree.counts(*node);
-            auto const total = static_cast<double>(sum(counts));
-            for (std::size_t y = 0; y < n_classes; ++y)
-                its_shares[i * n_classes + y] += static_cast<double>(counts[y]) / total;
+            add_shares(tree.counts(*node), its_shares.subspan(i * n_classes, n_classes));
         }
     }
     for (double& share : its_shares)
@@ -326,13 +333,13 @@ Digest Forest::fingerprint(Execution const& how) {
     std::atomic<std::size_t> n_nodes_hashed{0};
     parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
         expand_all(trees_[t], *workers[worker]);
-        TreeDigest const its = tree_digest(trees_[t], data_, class_keys_);
+        TreeDigest const its = tree_digest(trees_[t], data_, classes_.keys);
         digests[t] = its.digest;
         n_nodes_hashed += its.n_nodes_hashed;
     });
     n_nodes_hashed_ = n_nodes_hashed;
     mutation.done();
-    return forest_digest(data_, totals_, class_keys_, digests);
+    return forest_digest(data_, totals_, classes_.keys, digests);
 }
 
 std::optional<std::string> Forest::verify(Execution const& how, Progress const& progress) {

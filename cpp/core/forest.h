@@ -40,6 +40,12 @@ struct TreeArrays {
     std::vector<std::uint32_t> n_ids;  // how many of them each node has; 0 at splits
 };
 
+// The classes, in the order of their numbers.
+struct Classes {
+    std::vector<ClassKey> keys;
+    std::vector<std::uint32_t> weights;  // empty if all weigh the same
+};
+
 // The class shares of some rows: n_classes values per row.
 struct ClassShares {
     std::vector<double> shares;
@@ -54,7 +60,7 @@ struct Execution {
 
 class Forest {
 public:
-    Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes, std::span<ClassKey const> class_keys);
+    Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes, Classes classes);
 
     // Grows all trees from these rows; for a forest that never held any.
     void fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
@@ -62,9 +68,9 @@ public:
 
     UpdateCost delete_rows(std::span<RowId const> ids, Execution const& how);
 
-    // Labels up to class_keys.size() are allowed; there may be more of them than before.
-    UpdateCost add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
-                        std::span<ClassKey const> class_keys, Execution const& how);
+    // There may be more classes than before; the former ones stay what they are.
+    UpdateCost add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Classes classes,
+                        Execution const& how);
 
     // What delete_rows would return; nothing changes.
     [[nodiscard]] UpdateCost deletion_cost(std::span<RowId const> ids, Execution const& how) const;
@@ -102,23 +108,24 @@ private:
     [[nodiscard]] std::vector<Slot> find_slots(std::span<RowId const> ids) const;
     [[nodiscard]] std::vector<std::vector<Slot>> rows_by_tree(std::span<Slot const> slots) const;
     [[nodiscard]] std::vector<std::uint32_t> trees_of(RowId id) const;
-    [[nodiscard]] UpdateContext context(Execution const& how) const;
+    [[nodiscard]] TreeContext context() const;
     [[nodiscard]] UpdateCost update_trees(std::span<Slot const> removed, std::span<Slot const> added,
                                           Execution const& how);
     [[nodiscard]] std::vector<std::unique_ptr<Worker>> make_workers(std::size_t n) const;
     [[nodiscard]] Grower grower(Worker& worker) const;
     void require_intact() const;
-    void set_classes(std::span<ClassKey const> class_keys);
+    void set_classes(Classes classes);
     [[nodiscard]] std::size_t count_unbuilt() const;
     void expand_all(Tree& tree, Worker& worker) const;
     void expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const;
     [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
+    void add_shares(std::span<Count const> counts, std::span<double> shares) const;
     void predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const;
 
     Params params_;
     Tuning tuning_;
     Dataset data_;
-    std::vector<ClassKey> class_keys_;
+    Classes classes_;
     std::vector<Count> totals_;
     std::vector<Tree> trees_;
     std::vector<std::unique_ptr<Worker>> workers_;  // of calls that run alone

@@ -96,10 +96,24 @@ struct Sampling {
 
 [[nodiscard]] Sampling sampling_at(std::uint32_t depth, Params const& params);
 
+// What growing and changing trees depends on.
+struct TreeContext {
+    Params const& params;
+    Tuning const& tuning;
+    Dataset const& data;
+    std::size_t n_classes;
+    ClassWeights class_weights;
+};
+
 class Grower {
 public:
-    Grower(Params const& params, Tuning const& tuning, Dataset const& data, std::size_t n_classes, Worker& worker)
-        : params_(params), tuning_(tuning), data_(data), n_classes_(n_classes), worker_(worker) {}
+    Grower(TreeContext const& context, Worker& worker)
+        : params_(context.params),
+          tuning_(context.tuning),
+          data_(context.data),
+          n_classes_(context.n_classes),
+          class_weights_(context.class_weights),
+          worker_(worker) {}
 
     // Turns the node into the subtree of these rows (ascending). The rows are permuted.
     void grow(Tree& tree, NodeIndex node, std::span<Slot> rows, Place place);
@@ -139,7 +153,7 @@ public:
 
 private:
     [[nodiscard]] Scoring scoring(std::span<Count const> totals) const {
-        return {params_.criterion, params_.min_samples_leaf, totals};
+        return {params_.criterion, params_.min_samples_leaf, totals, class_weights_};
     }
     void note_constants(NodeView const& node, std::optional<std::uint64_t> last_order, SplitStats& stats) const;
 
@@ -147,6 +161,7 @@ private:
     Tuning const& tuning_;
     Dataset const& data_;
     std::size_t n_classes_;
+    ClassWeights class_weights_;
     Worker& worker_;
 };
 

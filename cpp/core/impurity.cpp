@@ -39,6 +39,42 @@ double gini_score(std::span<Count const> left, std::span<Count const> totals) {
              static_cast<double>(squares_right) / static_cast<double>(n_right));
 }
 
+__extension__ using Wide = unsigned __int128;
+__extension__ using SignedWide = __int128;
+
+// One side of a split with weighted classes: rows times weight fit into 62 bits, their squares and logarithms do not
+// fit into 64.
+struct WeightedSide {
+    std::uint64_t n = 0;
+    Wide squares = 0;
+    SignedWide logs = 0;
+
+    void add(Count rows, std::uint32_t weight) {
+        std::uint64_t const weighted = std::uint64_t{rows} * weight;
+        n += weighted;
+        squares += static_cast<Wide>(weighted) * weighted;
+        logs += log_of(weighted);
+    }
+    [[nodiscard]] double gini() const { return static_cast<double>(squares) / static_cast<double>(n); }
+    [[nodiscard]] SignedWide entropy() const { return log_of(n) - logs; }
+
+private:
+    static SignedWide log_of(std::uint64_t m) { return m == 0 ? 0 : static_cast<SignedWide>(m) * fixed_log2(m); }
+};
+
+double weighted_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals,
+                      ClassWeights weights) {
+    WeightedSide on_left;
+    WeightedSide on_right;
+    for (std::size_t y = 0; y < left.size(); ++y) {
+        on_left.add(left[y], weights[y]);
+        on_right.add(totals[y] - left[y], weights[y]);
+    }
+    if (criterion == Criterion::gini)
+        return -(on_left.gini() + on_right.gini());
+    return static_cast<double>(on_left.entropy() + on_right.entropy());
+}
+
 double entropy_score(std::span<Count const> left, std::span<Count const> totals) {
     Count n_left = 0;
     Count n_right = 0;
@@ -55,12 +91,11 @@ double entropy_score(std::span<Count const> left, std::span<Count const> totals)
 
 }  // namespace
 
-std::int64_t fixed_log2(Count n) {
+std::int64_t fixed_log2(std::uint64_t n) {
     int const e = std::bit_width(n) - 1;
-    std::uint64_t z = static_cast<std::uint64_t>(n) << (63 - e);
+    std::uint64_t z = n << (63 - e);
     std::int64_t digits = 0;
     for (int i = 0; i < kLogDigits; ++i) {
-        __extension__ using Wide = unsigned __int128;
         Wide const square = static_cast<Wide>(z) * z;
         bool const digit = (square >> 127) != 0;
         z = static_cast<std::uint64_t>(square >> (digit ? 64 : 63));
@@ -69,7 +104,10 @@ std::int64_t fixed_log2(Count n) {
     return (static_cast<std::int64_t>(e) << kLogDigits) + digits;
 }
 
-double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals) {
+double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals,
+                   ClassWeights weights) {
+    if (!weights.empty())
+        return weighted_score(criterion, left, totals, weights);
     return criterion == Criterion::gini ? gini_score(left, totals) : entropy_score(left, totals);
 }
 

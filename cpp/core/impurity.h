@@ -9,8 +9,12 @@
 
 namespace deciduous {
 
+// Integer weights of the classes, or none if they weigh the same. Being integers, they leave every sum exact.
+using ClassWeights = std::span<std::uint32_t const>;
+
 // How bad it is to put `left` of the rows counted by `totals` on the left; lower is better. Both sides have rows.
-[[nodiscard]] double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals);
+[[nodiscard]] double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals,
+                                 ClassWeights weights);
 
 [[nodiscard]] Count sum(std::span<Count const> counts);
 
@@ -18,6 +22,6 @@ namespace deciduous {
 [[nodiscard]] bool is_pure(std::span<Count const> counts);
 
 // log2(n) in units of 2^-28, by integers only, so that every machine agrees.
-[[nodiscard]] std::int64_t fixed_log2(Count n);
+[[nodiscard]] std::int64_t fixed_log2(std::uint64_t n);
 
 }  // namespace deciduous

@@ -43,11 +43,8 @@ enum class Knowledge { complete, needs_scans, needs_search };
 template <typename TreeType>
 class UpdateWalk {
 public:
-    UpdateWalk(UpdateContext const& context, TreeType& tree, Worker& worker)
-        : context_(context),
-          tree_(tree),
-          worker_(worker),
-          grower_(context.params, context.tuning, context.data, context.n_classes, worker) {}
+    UpdateWalk(TreeContext const& context, TreeType& tree, bool lazy, Worker& worker)
+        : context_(context), tree_(tree), lazy_(lazy), worker_(worker), grower_(context, worker) {}
 
     UpdateCost run(Changes const& changes) {
         if (!changes.empty())
@@ -255,7 +252,7 @@ private:
 
     void regrow(NodeIndex index, Place place, Split const& split, SplitStats stats, std::span<Slot> rows) {
         if constexpr (kApplies)
-            grower_.grow_children(tree_, index, split, std::move(stats), rows, place, context_.lazy);
+            grower_.grow_children(tree_, index, split, std::move(stats), rows, place, lazy_);
     }
 
     void change_rows(NodeIndex index, Changes const& changes) {
@@ -335,8 +332,9 @@ private:
         std::ranges::merge(kept.slots, changes.added, std::back_inserter(rows));
     }
 
-    UpdateContext const& context_;
+    TreeContext const& context_;
     TreeType& tree_;
+    bool lazy_;
     Worker& worker_;
     Grower grower_;
     UpdateCost cost_;
@@ -344,12 +342,12 @@ private:
 
 }  // namespace
 
-UpdateCost plan_update(UpdateContext const& context, Tree const& tree, Changes const& changes, Worker& worker) {
-    return UpdateWalk<Tree const>(context, tree, worker).run(changes);
+UpdateCost plan_update(TreeContext const& context, Tree const& tree, Changes const& changes, Worker& worker) {
+    return UpdateWalk<Tree const>(context, tree, false, worker).run(changes);
 }
 
-UpdateCost apply_update(UpdateContext const& context, Tree& tree, Changes const& changes, Worker& worker) {
-    return UpdateWalk<Tree>(context, tree, worker).run(changes);
+UpdateCost apply_update(TreeContext const& context, Tree& tree, Changes const& changes, bool lazy, Worker& worker) {
+    return UpdateWalk<Tree>(context, tree, lazy, worker).run(changes);
 }
 
 }  // namespace deciduous

@@ -21,19 +21,13 @@ struct UpdateCost {
     [[nodiscard]] std::uint64_t total_rows_retrained() const;
 };
 
-struct UpdateContext {
-    Params const& params;
-    Tuning const& tuning;
-    Dataset const& data;  // holds the removed rows still, and the added ones already
-    std::size_t n_classes;
-    bool lazy;
-};
+// The data set holds the removed rows still, and the added ones already.
 
 // The cost of the changes; nothing changes.
-[[nodiscard]] UpdateCost plan_update(UpdateContext const& context, Tree const& tree, Changes const& changes,
+[[nodiscard]] UpdateCost plan_update(TreeContext const& context, Tree const& tree, Changes const& changes,
                                      Worker& worker);
 
-// Carries the changes out.
-UpdateCost apply_update(UpdateContext const& context, Tree& tree, Changes const& changes, Worker& worker);
+// Carries the changes out. If lazy, subtrees that would have to be grown again are left unbuilt.
+UpdateCost apply_update(TreeContext const& context, Tree& tree, Changes const& changes, bool lazy, Worker& worker);
 
 }  // namespace deciduous

@@ -191,7 +191,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self.classes_, codes = extended_classes(self.classes_, labels)
             self._first_fresh_id = max(self._first_fresh_id, int(row_ids.max()) + 1)
             cost = self._forest.add_rows(
-                row_ids, rows, codes, None, class_keys(self.classes_), n_threads(self.n_jobs), is_lazy(self.lazy)
+                row_ids, rows, codes, None, class_keys(self.classes_), None, n_threads(self.n_jobs), is_lazy(self.lazy)
             )
         return UpdateReport.from_core(row_ids, cost)
 
@@ -308,7 +308,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tuning = _core.Tuning()
         for name, value in self._tuning.items():
             setattr(tuning, name, value)
-        return _core.Forest(core_params(self, n_attributes, seed), tuning, n_attributes, class_keys(classes))
+        return _core.Forest(core_params(self, n_attributes, seed), tuning, n_attributes, class_keys(classes), None)
 
     @contextmanager
     def _naming_unknown(self, row_ids: NDArray[np.int64]) -> Iterator[None]:

@@ -38,13 +38,12 @@ public:
         for (std::size_t a = 0; a < n_attributes_; ++a)
             column_kinds_.push_back(pick(0, 5));
         has_weights_ = pick(0, 3) == 0;
+        has_class_weights_ = pick(0, 3) == 0;
         params_ = random_params();
         tuning_.min_cached_rows = static_cast<std::uint32_t>(pick(0, 2) == 0 ? 1 : pick(2, 64));
         tuning_.min_sampled_rows = static_cast<std::uint32_t>(pick(1, 300));
         tuning_.max_codes = static_cast<std::uint32_t>(pick(0, 1) == 0 ? 256 : pick(1, 8));
         tuning_.reserve = static_cast<std::uint32_t>(pick(0, 3));
-        for (Label y = 0; y < kMaxClasses; ++y)
-            class_keys_.push_back({static_cast<std::uint8_t>(7 * y + 1)});
     }
 
     void run() {
@@ -136,28 +135,36 @@ private:
     Execution execution() { return {pick(1, 3), pick(0, 1) == 0}; }
 
     std::unique_ptr<Forest> fit_fresh(std::vector<Row> const& rows) {
-        auto forest = std::make_unique<Forest>(params_, Tuning{}, n_attributes_, keys());
+        auto forest = std::make_unique<Forest>(params_, Tuning{}, n_attributes_, classes());
         Arrays const its = arrays(rows);
         forest->fit(its.ids, matrix(its), its.votes, {1, false}, {});
         return forest;
     }
 
     std::unique_ptr<Forest> fit(std::vector<Row> rows) {
-        auto forest = std::make_unique<Forest>(params_, tuning_, n_attributes_, keys());
+        auto forest = std::make_unique<Forest>(params_, tuning_, n_attributes_, classes());
         Arrays const its = arrays(rows);
         forest->fit(its.ids, matrix(its), its.votes, execution(), {});
         rows_ = std::move(rows);
         return forest;
     }
 
-    std::span<ClassKey const> keys() const { return std::span(class_keys_).first(n_classes_); }
+    Classes classes() const {
+        Classes result;
+        for (Label y = 0; y < n_classes_; ++y) {
+            result.keys.push_back({static_cast<std::uint8_t>(7 * y + 1)});
+            if (has_class_weights_)
+                result.weights.push_back(1 + 3 * y % 5);
+        }
+        return result;
+    }
 
     void add(Forest& forest, std::size_t n) {
         if (n_classes_ < kMaxClasses && pick(0, 9) == 0)
             ++n_classes_;
         auto const rows = new_rows(n);
         Arrays const its = arrays(rows);
-        forest.add_rows(its.ids, matrix(its), its.votes, keys(), execution());
+        forest.add_rows(its.ids, matrix(its), its.votes, classes(), execution());
         rows_.insert(rows_.end(), rows.begin(), rows.end());
     }
 
@@ -212,10 +219,10 @@ private:
     std::vector<std::size_t> column_kinds_;
     Params params_;
     Tuning tuning_;
-    std::vector<ClassKey> class_keys_;
     std::vector<Row> rows_;
     RowId next_id_ = -5;
     bool has_weights_ = false;
+    bool has_class_weights_ = false;
     bool has_reader_ = false;
 };
 
@@ -236,7 +243,7 @@ void require_faults_are_found() {
     params.max_features = 2;
     Tuning const tuning;
     Worker worker(2);
-    Grower grower(params, tuning, data, 2, worker);
+    Grower grower({params, tuning, data, 2, {}}, worker);
     auto const grown = [&] {
         Tree tree(root_key(7, 0), 2);
         std::vector<Slot> rows = slots;
