@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from .errors import InvalidInputError, shown
 MAX_DEPTH = 1000
 ALL_THRESHOLDS = 0
 LARGEST_ID = np.iinfo(np.int64).max
+LARGEST_WEIGHT = 2**30
 
 INTEGER = (int, np.integer)
 NUMBER = (int, float, np.integer, np.floating, np.bool_)
@@ -94,6 +96,56 @@ def _typed_labels(labels: NDArray[Any]) -> NDArray[Any]:
     return np.array(labels.tolist())
 
 
+def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.uint32] | None:
+    """Whole, non-negative weights, one for each row; None if all of them are 1."""
+    if sample_weight is None:
+        return None
+    given = np.asarray(sample_weight)
+    if given.ndim == 0:
+        given = np.full(n_rows, given)
+    if given.shape != (n_rows,):
+        raise InvalidInputError(
+            f"sample_weight.shape == {given.shape}, expected ({n_rows},): give one weight for each row."
+        )
+    if given.dtype.kind not in NUMERIC:
+        raise InvalidInputError(f"sample_weight must be numbers, but is of type {given.dtype}.")
+    for i in np.flatnonzero(~((given >= 0) & (given == np.floor(given)) & (given < LARGEST_WEIGHT)))[:1]:
+        raise InvalidInputError(
+            f"sample_weight[{i}] is {given[i]}, but a weight must be a whole number from 0 to {LARGEST_WEIGHT - 1}: "
+            "a row of weight 3 counts as three rows, one of weight 0 as none. For weights of classes use class_weight."
+        )
+    return None if (given == 1).all() else given.astype(np.uint32)
+
+
+def class_weights_of(
+    class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], codes: NDArray[np.intp], weights: Any
+) -> dict[Any, float] | None:
+    """What `class_weight` means for these rows: a weight for each class that it names, or that the rows have."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        _one_of("class_weight", class_weight, ("balanced",))
+        n_by_class = np.bincount(codes, weights=weights, minlength=len(classes))
+        return dict(zip(classes.tolist(), n_by_class.sum() / (len(classes) * n_by_class), strict=True))
+    if not isinstance(class_weight, Mapping):
+        raise InvalidInputError(f"class_weight must be a dict, 'balanced' or None, but is {class_weight!r}.")
+    for label, weight in class_weight.items():
+        if not isinstance(weight, NUMBER) or not 0 < weight < math.inf:
+            raise InvalidInputError(f"class_weight[{label!r}] must be a positive number, but is {weight!r}.")
+    return {label: float(weight) for label, weight in class_weight.items()}
+
+
+def integer_class_weights(weights: Mapping[Any, float], classes: NDArray[Any], scale: float) -> NDArray[np.uint32]:
+    """Class weights in units of 1 / scale, for all classes; those not named weigh 1.0."""
+    named = [weights.get(label, 1.0) for label in classes.tolist()]
+    return np.clip(np.rint(np.array(named) * scale), 1, 2**31).astype(np.uint32)
+
+
+def class_weight_scale(weights: Mapping[Any, float], classes: NDArray[Any]) -> float:
+    """The scale that makes the largest weight of these classes 2**20."""
+    return 2**20 / max(weights.get(label, 1.0) for label in classes.tolist())
+
+
 def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
     """Row ids as int64, each given once."""
     given = _id_candidates(ids)
@@ -142,6 +194,39 @@ def ids_for_rows(ids: ArrayLike | Iterable[int] | None, n_rows: int, first_fresh
     if len(row_ids) != n_rows:
         raise InvalidInputError(f"X has {n_rows} rows but `ids` has {len(row_ids)}; give one id for each row.")
     return row_ids
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows on their way into a forest, checked: as many ids, labels and weights as rows, none of weight 0."""
+
+    ids: NDArray[np.int64]
+    rows: NDArray[np.float32]
+    labels: NDArray[Any]
+    weights: NDArray[np.uint32] | None
+    next_fresh: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def checked(
+        cls,
+        rows: NDArray[np.float32],
+        y: ArrayLike,
+        ids: ArrayLike | Iterable[int] | None,
+        sample_weight: ArrayLike | None,
+        first_fresh: int,
+    ) -> Batch:
+        """The batch, if everything fits together."""
+        labels = label_array(y, len(rows))
+        weights = weight_array(sample_weight, len(rows))
+        row_ids = ids_for_rows(ids, len(rows), first_fresh)
+        next_fresh = max(first_fresh, int(row_ids.max(initial=-1)) + 1)
+        if weights is None:
+            return cls(row_ids, rows, labels, None, next_fresh)
+        counts = weights > 0
+        return cls(row_ids[counts], rows[counts], labels[counts], weights[counts], next_fresh)
 
 
 def label_text(label: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,14 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._validation import (
+    Batch,
     class_keys,
+    class_weight_scale,
+    class_weights_of,
     core_params,
     extended_classes,
     float32_matrix,
     id_array,
-    ids_for_rows,
+    integer_class_weights,
     is_lazy,
-    label_array,
     n_threads,
     restoring,
     seed_from,
@@ -63,6 +65,9 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Splits that leave fewer rows on a side are not considered.
     max_samples : float or None, default=None
         Share of the trees that each row belongs to. A deletion then touches those trees only.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in scores and leaf values; classes not named weigh 1. "balanced" gives every class the
+        same weight in total, as of `fit`: the weights are parameters from then on, whatever is deleted or added.
     lazy : bool, default=False
         Postpone the retraining of subtrees until something reads them. The forest is the same in the end.
     n_jobs : int or None, default=None
@@ -80,6 +85,8 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         How many they are.
     n_features_in_ : int
         Number of columns seen by `fit`.
+    class_weight_ : dict or None
+        Weights of the classes in use.
     seed_ : int
         The seed in use.
 
@@ -113,6 +120,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         max_samples: float | None = None,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         lazy: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -127,13 +135,21 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
+        self.class_weight = class_weight
         self.lazy = lazy
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     # ------------------------------------------------------------------------------------------ training and updating
 
-    def fit(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | Iterable[int] | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        ids: ArrayLike | Iterable[int] | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Train on these rows.
 
         Parameters
@@ -144,21 +160,27 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             Labels, of any number of classes.
         ids : array of int, optional
             Unique names of the rows, for `delete`. Default: 0, 1, 2, …
+        sample_weight : array of whole numbers, optional
+            A row of weight 3 counts as three rows; one of weight 0 is left out.
         """
         with restoring(self, "n_features_in_", "feature_names_in_"):
             rows = float32_matrix(self, X, reset=True)
-            labels = label_array(y, len(rows))
-            if len(rows) == 0:
-                raise InvalidInputError("Found array with 0 sample(s): fit needs at least one row.")
-            row_ids = ids_for_rows(ids, len(rows), first_fresh=0)
-            classes, codes = np.unique(labels, return_inverse=True)
+            batch = Batch.checked(rows, y, ids, sample_weight, first_fresh=0)
+            if len(batch) == 0:
+                raise InvalidInputError("Found array with 0 sample(s): fit needs at least one row of positive weight.")
+            classes, codes = np.unique(batch.labels, return_inverse=True)
             seed = seed_from(self.random_state)
-            forest = self._empty_core(rows.shape[1], classes, seed)
-            forest.fit(row_ids, rows, codes.astype(np.uint32), None, n_threads(self.n_jobs), None)
+            class_weight = class_weights_of(self.class_weight, classes, codes, batch.weights)
+            scale = class_weight_scale(class_weight, classes) if class_weight else 1.0
+            weights = integer_class_weights(class_weight, classes, scale) if class_weight else None
+            forest = self._empty_core(rows.shape[1], classes, weights, seed)
+            forest.fit(batch.ids, batch.rows, codes.astype(np.uint32), batch.weights, n_threads(self.n_jobs), None)
 
         self._forest = forest
         self._lock = threading.RLock()
-        self._first_fresh_id = int(row_ids.max()) + 1
+        self._first_fresh_id = batch.next_fresh
+        self._class_weight_scale = scale
+        self.class_weight_ = class_weight
         self.classes_ = classes
         self.seed_ = seed
         return self
@@ -171,29 +193,42 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
         return UpdateReport.from_core(row_ids, cost)
 
-    def add(self, X: ArrayLike, y: ArrayLike, ids: ArrayLike | Iterable[int] | None = None) -> UpdateReport:
+    def add(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        ids: ArrayLike | Iterable[int] | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> UpdateReport:
         """Add training rows as if they had been there from the start.
 
         Labels never seen before extend `classes_` at its end. Without `ids` the rows get fresh ones, never used before;
-        the report names them.
+        the report names them. Rows of weight 0 are left out.
         """
         check_is_fitted(self)
         rows = float32_matrix(self, X, reset=False)
-        labels = label_array(y, len(rows))
         with self._lock, restoring(self, "classes_", "_first_fresh_id"):
-            row_ids = ids_for_rows(ids, len(rows), self._first_fresh_id)
-            held = row_ids[self._forest.holds(row_ids) == 1]
+            batch = Batch.checked(rows, y, ids, sample_weight, self._first_fresh_id)
+            held = batch.ids[self._forest.holds(batch.ids) == 1]
             if len(held):
                 raise RowExistsError(held.tolist())
-            if len(rows) == 0:
+            if len(batch) == 0:
                 return UpdateReport((), (), ())
             # Before the core has the new classes, so that no prediction has more columns than there are labels.
-            self.classes_, codes = extended_classes(self.classes_, labels)
-            self._first_fresh_id = max(self._first_fresh_id, int(row_ids.max()) + 1)
+            self.classes_, codes = extended_classes(self.classes_, batch.labels)
+            self._first_fresh_id = batch.next_fresh
             cost = self._forest.add_rows(
-                row_ids, rows, codes, None, class_keys(self.classes_), None, n_threads(self.n_jobs), is_lazy(self.lazy)
+                batch.ids,
+                batch.rows,
+                codes,
+                batch.weights,
+                class_keys(self.classes_),
+                self._integer_class_weights(),
+                n_threads(self.n_jobs),
+                is_lazy(self.lazy),
             )
-        return UpdateReport.from_core(row_ids, cost)
+        return UpdateReport.from_core(batch.ids, cost)
 
     def deletion_cost(self, ids: ArrayLike | Iterable[int] | int) -> UpdateReport:
         """The report that `delete` of these rows would return. Nothing changes.
@@ -303,12 +338,19 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     # -------------------------------------------------------------------------------------------------------- helpers
 
-    def _empty_core(self, n_attributes: int, classes: NDArray[Any], seed: int) -> _core.Forest:
+    def _integer_class_weights(self) -> NDArray[np.uint32] | None:
+        if self.class_weight_ is None:
+            return None
+        return integer_class_weights(self.class_weight_, self.classes_, self._class_weight_scale)
+
+    def _empty_core(
+        self, n_attributes: int, classes: NDArray[Any], weights: NDArray[np.uint32] | None, seed: int
+    ) -> _core.Forest:
         is_lazy(self.lazy)
         tuning = _core.Tuning()
         for name, value in self._tuning.items():
             setattr(tuning, name, value)
-        return _core.Forest(core_params(self, n_attributes, seed), tuning, n_attributes, class_keys(classes), None)
+        return _core.Forest(core_params(self, n_attributes, seed), tuning, n_attributes, class_keys(classes), weights)
 
     @contextmanager
     def _naming_unknown(self, row_ids: NDArray[np.int64]) -> Iterator[None]:
