@@ -1,7 +1,10 @@
 """Hypothesis strategies for tiny hostile data sets and for every parameter that may meet them."""
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,8 @@ from reference import ReferenceParams
 
 Values = tuple[float, ...]
 Label = int | str
+Row = tuple[Values, Label, int]  # the last is its weight
+ClassWeight = dict[Label, float] | str | None
 Options = dict[str, Any]
 Tuning = dict[str, int]
 
@@ -44,6 +49,9 @@ LABELS: list[list[Label]] = [
     ["b", "a long label", "", "ä", "10"],
 ]
 
+# Rows mostly count once; rows of weight 0 are none.
+WEIGHTS = [[1], [1], [1], [1, 1, 1, 2], [0, 1, 2, 3], [1, 7, 1000]]
+
 ROW_IDS = st.integers(-20, 60) | st.sampled_from([-(2**62), -(2**40), 2**32, 2**53 + 1, 2**62])
 
 
@@ -53,7 +61,8 @@ class Table:
 
     n_columns: int
     values: SearchStrategy[Values]
-    labels: SearchStrategy[Label]
+    labels: list[Label]
+    weights: SearchStrategy[int]
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,12 @@ class Dataset:
     ids: np.ndarray
     X: np.ndarray
     y: np.ndarray
+    weights: np.ndarray | None = None  # all of them 1
+
+    def where(self, chosen: np.ndarray) -> "Dataset":
+        """The rows for which `chosen` holds."""
+        weights = None if self.weights is None else self.weights[chosen]
+        return Dataset(self.ids[chosen], self.X[chosen], self.y[chosen], weights)
 
 
 def one_hot(n_columns: int, category: int) -> Values:
@@ -90,36 +105,53 @@ def one_hot_columns(draw: st.DrawFn) -> tuple[int, SearchStrategy[Values]]:
 def tables(draw: st.DrawFn) -> Table:
     """A kind of data set."""
     n_columns, values = draw(mixed_columns() | mixed_columns() | one_hot_columns())
-    return Table(n_columns, values, st.sampled_from(draw(st.sampled_from(LABELS))))
+    return Table(n_columns, values, draw(st.sampled_from(LABELS)), st.sampled_from(draw(st.sampled_from(WEIGHTS))))
 
 
 @st.composite
-def row_contents(draw: st.DrawFn, table: Table, min_size: int = 1, max_size: int = 24) -> list[tuple[Values, Label]]:
-    """Values and labels of rows, with many rows of the same values."""
+def row_contents(draw: st.DrawFn, table: Table, min_size: int = 1, max_size: int = 24) -> list[Row]:
+    """Values, labels and weights of rows, with many rows of the same values."""
     distinct = draw(st.lists(table.values, min_size=1, max_size=max_size))
-    row = st.tuples(st.sampled_from(distinct), table.labels)
+    row = st.tuples(st.sampled_from(distinct), st.sampled_from(table.labels), table.weights)
     return draw(st.lists(row, min_size=min_size, max_size=max_size))
 
 
 @st.composite
 def datasets(draw: st.DrawFn) -> Dataset:
     """Rows in any order under any ids."""
-    contents = draw(row_contents(draw(tables())))
+    contents = draw(row_contents(draw(tables())).filter(holds_a_row))
     ids = draw(st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True))
     return dataset_of(dict(zip(ids, contents, strict=True)))
 
 
-def dataset_of(rows: dict[int, tuple[Values, Label]]) -> Dataset:
+def holds_a_row(contents: list[Row]) -> bool:
+    """Whether not all weights are 0."""
+    return any(weight > 0 for _, _, weight in contents)
+
+
+def dataset_of(rows: dict[int, Row]) -> Dataset:
     """The arrays of these rows."""
     return Dataset(
         ids=np.array(list(rows), dtype=np.int64),
-        X=np.array([values for values, _ in rows.values()], dtype=np.float32),
-        y=np.array([label for _, label in rows.values()]),
+        X=np.array([values for values, _, _ in rows.values()], dtype=np.float32),
+        y=np.array([label for _, label, _ in rows.values()]),
+        weights=np.array([weight for _, _, weight in rows.values()], dtype=np.int64),
     )
 
 
+def class_weight_dicts(labels: list[Label], values: list[float]) -> SearchStrategy[ClassWeight]:
+    """Weights of some of the classes, be there rows of them or not."""
+    return st.dictionaries(st.sampled_from(labels), st.sampled_from(values))
+
+
+def class_weights(labels: list[Label]) -> SearchStrategy[ClassWeight]:
+    """Mostly none."""
+    dicts = class_weight_dicts(labels, [0.3, 1, 7.5])
+    return st.none() | st.none() | dicts | st.just("balanced")
+
+
 @st.composite
-def forest_options(draw: st.DrawFn, n_columns: int) -> Options:
+def forest_options(draw: st.DrawFn, n_columns: int, class_weight: SearchStrategy[ClassWeight]) -> Options:
     """Every parameter that decides what the forest is."""
     candidates = draw(st.sampled_from(["valid", "uniform"]))
     n_thresholds = st.sampled_from([1, 2, 3, 25])
@@ -134,6 +166,7 @@ def forest_options(draw: st.DrawFn, n_columns: int) -> Options:
         "min_samples_split": draw(st.sampled_from([2, 2, 3, 5])),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 4])),
         "max_samples": draw(st.sampled_from([None, None, 0.25, 0.5, 0.75])),
+        "class_weight": draw(class_weight),
         "random_state": draw(st.integers(0, 2**64 - 1)),
     }
 
@@ -158,12 +191,41 @@ def build_forest(options: Options, tuning: Tuning | None = None, **others: Any) 
     return forest
 
 
-def reference_params(options: Options, n_columns: int) -> ReferenceParams:
-    """The same parameters with everything resolved to numbers."""
+def counted(data: Dataset) -> Dataset:
+    """The rows of positive weight: all that a forest holds."""
+    return data if data.weights is None else data.where(data.weights > 0)
+
+
+def rows_by_class(data: Dataset) -> Counter:
+    """The number of rows of each class; a row of weight w counts as w rows."""
+    weights = np.ones(len(data.ids), int) if data.weights is None else data.weights
+    return sum((Counter({label: w}) for label, w in zip(data.y.tolist(), weights.tolist(), strict=True)), Counter())
+
+
+def resolved_class_weight(class_weight: ClassWeight, data: Dataset) -> dict[Label, float] | None:
+    """The class weights as numbers: "balanced" is n / (number of classes * n_y)."""
+    if class_weight != "balanced":
+        return class_weight
+    counts = rows_by_class(data)
+    return {label: counts.total() / (len(counts) * n) for label, n in counts.items()}
+
+
+def integer_class_weights(weights: dict[Label, float] | None, fitted: Iterable[Label]) -> dict[Label, int] | None:
+    """W_y of the classes that `fit` saw: round(2^20 * w_y / max w), half to even, and at least 1."""
+    if weights is None:
+        return None
+    exact = {label: Fraction(weights.get(label, 1.0)) for label in fitted}
+    return {label: max(1, round(2**20 * weight / max(exact.values()))) for label, weight in exact.items()}
+
+
+def reference_params(options: Options, data: Dataset) -> ReferenceParams:
+    """The same parameters with everything that `fit` on these rows resolves as numbers."""
     numbers = dict(options)
+    weights = resolved_class_weight(numbers.pop("class_weight"), data)
+    numbers["class_weights"] = integer_class_weights(weights, rows_by_class(data))
     share = numbers.pop("max_samples")
     numbers["trees_per_row"] = math.ceil((1.0 if share is None else share) * options["n_estimators"])
     numbers["seed"] = numbers.pop("random_state")
     if numbers["max_features"] == "sqrt":
-        numbers["max_features"] = max(1, math.isqrt(n_columns))
+        numbers["max_features"] = max(1, math.isqrt(data.X.shape[1]))
     return ReferenceParams(**numbers)

@@ -16,19 +16,23 @@ from strategies import (
     ROW_IDS,
     TUNINGS,
     Dataset,
-    Label,
     Options,
+    Row,
     Tuning,
-    Values,
     build_forest,
+    class_weight_dicts,
+    counted,
     dataset_of,
     forest_options,
+    holds_a_row,
     reference_params,
     row_contents,
     tables,
 )
 
-Row = tuple[Values, Label]
+# Class weights are integers on a scale that depends on the classes that `fit` saw. On any such scale these are the same
+# numbers but for a power of two, which no score or share notices; others are rounded differently.
+POWERS_OF_TWO = [0.25, 1, 8]
 NOTHING_CACHED: Tuning = {"min_cached_rows": 10_000, "min_sampled_rows": 10_000, "reserve": 0}
 
 
@@ -37,6 +41,17 @@ def shuffled(rows: dict[int, Row], shuffle: Callable[[list], None]) -> dict[int,
     ids = list(rows)
     shuffle(ids)
     return {row_id: rows[row_id] for row_id in ids}
+
+
+def without_weight_zero(rows: dict[int, Row]) -> dict[int, Row]:
+    """The rows that a forest holds of these."""
+    return {row_id: row for row_id, row in rows.items() if row[2] > 0}
+
+
+def shares_by_label(forest: DareForestClassifier, X: np.ndarray) -> dict[Any, list[float]]:
+    """The predictions for each class that has rows, whatever the order of the columns is."""
+    columns = zip(forest.classes_.tolist(), forest.predict_proba(X).T.tolist(), strict=True)
+    return {label: shares for label, shares in columns if any(shares)}
 
 
 def planned_and_done(forest: DareForestClassifier, ids: list[int]) -> None:
@@ -56,8 +71,9 @@ class AnyHistory(RuleBasedStateMachine):
     def fit(self, data: st.DataObject) -> None:
         """Starts both forests on the same rows in different orders."""
         self.table = data.draw(tables(), label="table")
-        self.options: Options = data.draw(forest_options(self.table.n_columns), label="options")
-        contents = data.draw(row_contents(self.table), label="rows")
+        class_weight = st.none() | class_weight_dicts(self.table.labels, POWERS_OF_TWO)
+        self.options: Options = data.draw(forest_options(self.table.n_columns, class_weight), label="options")
+        contents = data.draw(row_contents(self.table).filter(holds_a_row), label="rows")
         unique_ids = st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True)
         ids = data.draw(st.just(list(range(len(contents)))) | unique_ids, label="ids")
         self.rows: dict[int, Row] = dict(zip(ids, contents, strict=True))
@@ -65,19 +81,18 @@ class AnyHistory(RuleBasedStateMachine):
         self.random = data.draw(st.randoms(use_true_random=False), label="order")
         self.eager = self.fitted(data.draw(TUNINGS, label="tuning"), n_jobs=1)
         self.lazy = self.fitted(data.draw(TUNINGS, label="lazy tuning"), n_jobs=2, lazy=True)
+        self.rows = without_weight_zero(self.rows)
 
     def fitted(self, tuning: Tuning, **others: Any) -> DareForestClassifier:
         """A forest fitted on the present rows in a random order."""
         present = dataset_of(shuffled(self.rows, self.random.shuffle))
-        return build_forest(self.options, tuning, **others).fit(present.X, present.y, ids=present.ids)
+        forest = build_forest(self.options, tuning, **others)
+        return forest.fit(present.X, present.y, ids=present.ids, sample_weight=present.weights)
 
-    def fresh_fingerprint(self) -> str:
-        """The fingerprint of the forest that never saw any other rows than the present ones."""
-        if self.rows:
-            return self.fitted(NOTHING_CACHED).fingerprint()
-        params = reference_params(self.options, self.table.n_columns)
-        nothing = np.empty((0, self.table.n_columns), np.float32)
-        trees = fit_reference(params, np.empty(0, np.int64), nothing, np.empty(0, np.int64))
+    def empty_fingerprint(self) -> str:
+        """The fingerprint of the forest without rows, which cannot be fitted."""
+        nothing = Dataset(np.empty(0, np.int64), np.empty((0, self.table.n_columns), np.float32), np.empty(0, np.int64))
+        trees = fit_reference(reference_params(self.options, nothing), nothing.ids, nothing.X, nothing.y)
         return fingerprint(trees, self.table.n_columns, [])
 
     def delete(self, ids: list[int]) -> None:
@@ -90,9 +105,9 @@ class AnyHistory(RuleBasedStateMachine):
         """Adds rows under ids of our choice to both forests."""
         new = dataset_of(shuffled(rows, self.random.shuffle))
         for forest in (self.eager, self.lazy):
-            report = forest.add(new.X, new.y, ids=new.ids)
-            assert set(report.ids) == set(rows)
-        self.rows |= rows
+            report = forest.add(new.X, new.y, ids=new.ids, sample_weight=new.weights)
+            assert set(report.ids) == set(counted(new).ids.tolist())
+        self.rows |= without_weight_zero(rows)
         self.gone = {row_id: row for row_id, row in self.gone.items() if row_id not in rows}
 
     @precondition(lambda self: self.rows)
@@ -112,7 +127,7 @@ class AnyHistory(RuleBasedStateMachine):
     @rule(data=st.data())
     def delete_all_of_a_class(self, data: st.DataObject) -> None:
         """A class without rows is a class never seen."""
-        label = data.draw(st.sampled_from(sorted({label for _, label in self.rows.values()})))
+        label = data.draw(st.sampled_from(sorted({label for _, label, _ in self.rows.values()})))
         self.delete([row_id for row_id, row in self.rows.items() if row[1] == label])
 
     @precondition(lambda self: self.rows)
@@ -134,10 +149,10 @@ class AnyHistory(RuleBasedStateMachine):
         """The forest finds ids that no row has or had, and the same ones whatever its sizes are."""
         contents = data.draw(row_contents(self.table, max_size=6))
         new = dataset_of(dict(enumerate(contents)))
-        ids = self.eager.add(new.X, new.y).ids
-        assert self.lazy.add(new.X, new.y).ids == ids
+        ids = self.eager.add(new.X, new.y, sample_weight=new.weights).ids
+        assert self.lazy.add(new.X, new.y, sample_weight=new.weights).ids == ids
         assert not set(ids) & (set(self.rows) | set(self.gone))
-        self.rows |= dict(zip(ids, contents, strict=True))
+        self.rows |= dict(zip(ids, without_weight_zero(dict(enumerate(contents))).values(), strict=True))
 
     @precondition(lambda self: self.gone)
     @rule(data=st.data())
@@ -175,14 +190,20 @@ class AnyHistory(RuleBasedStateMachine):
         self.assert_is_as_if_fresh(self.eager)
 
     def assert_is_as_if_fresh(self, forest: DareForestClassifier) -> None:
-        """Rows, fingerprint and the statistics in the caches are those of a fit on the present rows."""
+        """Rows, nodes, predictions and the statistics in the caches are those of a fit on the present rows."""
         assert forest.ids_.tolist() == sorted(self.rows)
         assert forest.n_rows_ == len(self.rows)
         assert forest.check() is None
-        assert forest.fingerprint() == self.fresh_fingerprint()
-        if not self.rows:
-            with pytest.raises(ValueError, match="row"):
-                forest.predict(np.zeros((1, self.table.n_columns), np.float32))
+        if self.rows:
+            fresh = self.fitted(NOTHING_CACHED)
+            assert forest.fingerprint() == fresh.fingerprint()
+            X = dataset_of(self.rows).X
+            # Class weights are not in the fingerprint, but they are in the shares.
+            assert shares_by_label(forest, X) == shares_by_label(fresh, X)
+            return
+        assert forest.fingerprint() == self.empty_fingerprint()
+        with pytest.raises(ValueError, match="row"):
+            forest.predict(np.zeros((1, self.table.n_columns), np.float32))
 
     def teardown(self) -> None:
         """However much the lazy forest has postponed by now, it is the same forest."""
@@ -225,6 +246,12 @@ def almost_no_positives(rng: np.random.Generator, n_rows: int) -> Dataset:
     return Dataset(rows.ids, rows.X, (rng.permutation(n_rows) < n_rows / 500).astype(int))
 
 
+def weighted_rows(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Rows that count once to six times."""
+    rows = mixed_rows(rng, n_rows)
+    return Dataset(rows.ids, rows.X, rows.y, rng.integers(1, 7, n_rows))
+
+
 def wide_one_hot(rng: np.random.Generator, n_rows: int) -> Dataset:
     """Sixty indicators of three categorical columns, some of them with a single row."""
     codes = [np.minimum(rng.geometric(0.2, n_rows) - 1, 19) for _ in range(3)]
@@ -247,7 +274,8 @@ class MediumHistory:
     def fit(self, forest: DareForestClassifier) -> DareForestClassifier:
         """Fits a forest on the present rows."""
         ids = np.array(sorted(self.present))
-        return forest.fit(self.data.X[ids], self.data.y[ids], ids=ids)
+        present = self.data.where(ids)
+        return forest.fit(present.X, present.y, ids=ids, sample_weight=present.weights)
 
     def step(self) -> None:
         """One random operation; additions are as frequent as deletions."""
@@ -280,7 +308,8 @@ class MediumHistory:
 
     def add(self, ids: list[int]) -> None:
         """Adds rows of the pool."""
-        self.forest.add(self.data.X[ids], self.data.y[ids], ids=np.array(ids))
+        new = self.data.where(np.array(ids))
+        self.forest.add(new.X, new.y, ids=new.ids, sample_weight=new.weights)
         self.present |= set(ids)
 
     def assert_is_as_if_fresh(self) -> None:
@@ -296,6 +325,7 @@ HISTORIES: dict[str, Options] = {
     "uniform": {"candidates": "uniform", "n_thresholds": 10},
     "entropy, large leaves": {"criterion": "entropy", "min_samples_leaf": 4, "n_thresholds": 2},
     "each row in a quarter of the trees": {"max_samples": 0.25, "n_thresholds": 1},
+    "weighted classes": {"class_weight": {0: 1, 1: 4, 2: 0.5, "yes": 16}, "n_thresholds": 5},
 }
 TINY: Tuning = {"min_cached_rows": 4, "min_sampled_rows": 4, "reserve": 1}
 
@@ -303,7 +333,7 @@ TINY: Tuning = {"min_cached_rows": 4, "min_sampled_rows": 4, "reserve": 1}
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
 @pytest.mark.parametrize("tuning", [None, TINY], ids=["default sizes", "tiny sizes"])
 @pytest.mark.parametrize("options", HISTORIES.values(), ids=HISTORIES.keys())
-@pytest.mark.parametrize("draw_rows", [mixed_rows, rare_positives, almost_no_positives, wide_one_hot])
+@pytest.mark.parametrize("draw_rows", [mixed_rows, rare_positives, almost_no_positives, wide_one_hot, weighted_rows])
 def test_long_history_leaves_no_trace(
     draw_rows: Callable[[np.random.Generator, int], Dataset],
     options: Options,

@@ -33,9 +33,12 @@ from strategies import (
     Options,
     Tuning,
     build_forest,
+    class_weights,
+    counted,
     datasets,
     forest_options,
     reference_params,
+    resolved_class_weight,
 )
 
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -51,20 +54,23 @@ def core_records(forest: DareForestClassifier, tree: int) -> list[Record]:
 
 def assert_equals_reference(options: Options, data: Dataset, tuning: Tuning | None, **others: Any) -> None:
     """Fits both and compares every node, the fingerprint and the bytes of the predictions."""
-    forest = build_forest(options, tuning, **others).fit(data.X, data.y, ids=data.ids)
-    trees = fit_reference(reference_params(options, data.X.shape[1]), data.ids, data.X, data.y)
+    forest = build_forest(options, tuning, **others).fit(data.X, data.y, ids=data.ids, sample_weight=data.weights)
+    params = reference_params(options, data)
+    trees = fit_reference(params, data.ids, data.X, data.y, data.weights)
     for t, tree in enumerate(trees):
         assert core_records(forest, t) == list(preorder(tree))
-    assert forest.fingerprint() == fingerprint(trees, data.X.shape[1], data.y.tolist())
-    shares = predict_proba(trees, data.X, forest.classes_.tolist())
+    assert forest.fingerprint() == fingerprint(trees, data.X.shape[1], counted(data).y.tolist())
+    shares = predict_proba(params, trees, data.X, forest.classes_.tolist())
     assert forest.predict_proba(data.X).tobytes() == shares.tobytes()
-    assert forest.predict(data.X).tolist() == predict(trees, data.X)
+    assert forest.predict(data.X).tolist() == predict(params, trees, data.X)
+    assert forest.class_weight_ == resolved_class_weight(options["class_weight"], data)
 
 
 @given(st.data(), datasets(), TUNINGS)
 def test_core_equals_the_reference_on_hostile_data(draws: st.DataObject, data: Dataset, tuning: Tuning) -> None:
-    """Ties, duplicates, NaN, denormals, huge values, few rows of a class: the same nodes and bytes."""
-    assert_equals_reference(draws.draw(forest_options(data.X.shape[1])), data, tuning)
+    """Ties, duplicates, NaN, denormals, huge values, few rows of a class, weights: the same nodes and bytes."""
+    options = forest_options(data.X.shape[1], class_weights(sorted(set(data.y.tolist()))))
+    assert_equals_reference(draws.draw(options), data, tuning)
 
 
 MEDIUM_OPTIONS: Options = {
@@ -78,6 +84,7 @@ MEDIUM_OPTIONS: Options = {
     "min_samples_split": 2,
     "min_samples_leaf": 1,
     "max_samples": None,
+    "class_weight": None,
     "random_state": 2021,
 }
 
@@ -90,6 +97,8 @@ VARIANTS: dict[str, Options] = {
     "extra trees": {"candidates": "uniform", "n_thresholds": 1},
     "uniform, large leaves": {"candidates": "uniform", "n_thresholds": 20, "min_samples_leaf": 5},
     "each row in half of the trees": {"max_samples": 0.5, "criterion": "entropy", "min_samples_split": 10},
+    "balanced classes": {"class_weight": "balanced"},
+    "weighted classes, entropy": {"class_weight": {0: 0.3, 1: 7.5}, "criterion": "entropy", "candidates": "uniform"},
 }
 
 
@@ -107,7 +116,13 @@ def breast_cancer() -> Dataset:
     return Dataset(np.arange(len(y))[::-1] * 5 - 700, X, y)
 
 
-@pytest.mark.parametrize("load", [iris, breast_cancer])
+def weighted_breast_cancer() -> Dataset:
+    """The same with weights from 0 to 4."""
+    data = breast_cancer()
+    return Dataset(data.ids, data.X, data.y, np.random.default_rng(0).integers(0, 5, len(data.ids)))
+
+
+@pytest.mark.parametrize("load", [iris, breast_cancer, weighted_breast_cancer])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 @pytest.mark.parametrize("tuning", [None, {"min_cached_rows": 16, "min_sampled_rows": 8, "reserve": 2}])
 def test_core_equals_the_reference_on_real_data(load: Any, variant: Options, tuning: Tuning | None) -> None:

@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstring>
 
@@ -23,6 +24,8 @@ using Labels = nb::ndarray<Label const, nb::ndim<1>, nb::c_contig, nb::device::c
 using Weights = nb::ndarray<Count const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<float const, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<std::uint8_t const, nb::shape<-1, 16>, nb::c_contig, nb::device::cpu>;
+
+using Bytes = nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <typename Array>
 auto as_span(Array const& array) {
@@ -48,6 +51,10 @@ Classes as_classes(Keys const& keys, std::optional<Weights> const& weights) {
     if (weights)
         classes.weights.assign(weights->data(), weights->data() + weights->size());
     return classes;
+}
+
+nb::bytes to_bytes(std::vector<std::uint8_t> const& bytes) {
+    return nb::bytes(bytes.data(), bytes.size());
 }
 
 // Hands a vector to NumPy without a copy.
@@ -139,6 +146,7 @@ void bind_results(nb::module_& m) {
 void bind_errors(nb::module_& m) {
     nb::exception<InvalidArgument>(m, "InvalidArgument", PyExc_ValueError);
     nb::exception<UnknownRow>(m, "UnknownRow", PyExc_KeyError);
+    nb::exception<CorruptData>(m, "CorruptData", PyExc_ValueError);
     nb::exception<EmptyForest>(m, "EmptyForest", PyExc_ValueError);
     nb::exception<BrokenForest>(m, "BrokenForest", PyExc_RuntimeError);
 }
@@ -233,6 +241,37 @@ void bind_reading(nb::class_<Forest>& forest) {
                 return self.tree_arrays(tree);
             },
             "tree"_a)
+        .def("rows_as_bytes",
+             [](Forest const& self) {
+                 std::vector<std::uint8_t> bytes;
+                 {
+                     nb::gil_scoped_release const unlocked;
+                     bytes = self.rows_as_bytes();
+                 }
+                 return to_bytes(bytes);
+             })
+        .def(
+            "tree_as_bytes",
+            [](Forest& self, std::size_t tree) {
+                std::vector<std::uint8_t> bytes;
+                {
+                    nb::gil_scoped_release const unlocked;
+                    bytes = self.tree_as_bytes(tree);
+                }
+                return to_bytes(bytes);
+            },
+            "tree"_a)
+        .def(
+            "restore",
+            [](Forest& self, Bytes rows, std::vector<Bytes> const& trees, std::size_t n_threads, nb::object progress) {
+                auto const report = progress_to(progress);
+                std::vector<std::span<std::uint8_t const>> tree_spans;
+                for (Bytes const& tree : trees)
+                    tree_spans.push_back(as_span(tree));
+                nb::gil_scoped_release const unlocked;
+                self.restore(as_span(rows), tree_spans, {n_threads, false}, report);
+            },
+            "rows"_a, "trees"_a, "n_threads"_a, "progress"_a.none())
         .def("memory", &Forest::memory, nb::call_guard<nb::gil_scoped_release>())
         .def("ids",
              [](Forest const& self) {
@@ -261,7 +300,7 @@ void bind_reading(nb::class_<Forest>& forest) {
                      nb::gil_scoped_release const unlocked;
                      bytes = self.raw_data();
                  }
-                 return nb::bytes(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+                 return to_bytes(bytes);
              })
         .def_prop_ro("n_rows", &Forest::n_rows, nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("n_trees", &Forest::n_trees)

@@ -21,6 +21,11 @@ struct UnknownRow : std::runtime_error {
     std::vector<std::int64_t> ids;
 };
 
+// Stored bytes that no forest would have written; says what is wrong with them.
+struct CorruptData : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 // A prediction asked of a forest without rows.
 struct EmptyForest : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -7,6 +7,7 @@
 #include "consistency.h"
 #include "error.h"
 #include "hash.h"
+#include "serialize.h"
 
 namespace deciduous {
 
@@ -383,6 +384,46 @@ std::optional<std::string> Forest::check(Execution const& how) const {
         if (reasons[t])
             return "tree " + std::to_string(t) + ", " + *reasons[t];
     return std::nullopt;
+}
+
+// --------------------------------------------------------------------------------------------------------- storing
+
+std::vector<std::uint8_t> Forest::rows_as_bytes() const {
+    std::shared_lock const lock(mutex_);
+    require_intact();
+    return write_rows(data_);
+}
+
+std::vector<std::uint8_t> Forest::tree_as_bytes(std::size_t tree) {
+    std::unique_lock const lock(mutex_);
+    require_intact();
+    Worker worker(data_.n_attributes());
+    expand_all(trees_.at(tree), worker);
+    return write_tree(trees_[tree]);
+}
+
+void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std::uint8_t const> const> trees,
+                     Execution const& how, Progress const& progress) {
+    std::unique_lock const lock(mutex_);
+    Mutation mutation(*this);
+    if (trees.size() != trees_.size())
+        throw CorruptData("it has " + std::to_string(trees.size()) + " trees instead of " +
+                          std::to_string(trees_.size()));
+    StoredRows const stored = read_rows(rows, data_.n_attributes(), totals_.size());
+    Matrix const matrix{stored.values.data(), stored.ids.size(), data_.n_attributes()};
+    std::vector<Slot> const slots = data_.insert(stored.ids, matrix, stored.votes);
+    apply_to_counts(totals_, data_, {{}, slots});
+    auto const by_tree = rows_by_tree(slots);
+    workers_ = make_workers(n_workers(trees_.size(), how.n_threads));
+    parallel_for(
+        trees_.size(), how.n_threads,
+        [&](std::size_t t, std::size_t worker) {
+            std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
+            Grower its_grower = grower(*workers_[worker]);
+            read_tree(trees[t], trees_[t], tree_rows, params_, its_grower, data_.n_attributes());
+        },
+        progress);
+    mutation.done();
 }
 
 namespace {

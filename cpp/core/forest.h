@@ -92,6 +92,14 @@ public:
     // The first statistic that differs from a recount, or nothing.
     [[nodiscard]] std::optional<std::string> check(Execution const& how) const;
 
+    // The rows and the trees as bytes: one for the rows, one for each tree.
+    [[nodiscard]] std::vector<std::uint8_t> rows_as_bytes() const;
+    [[nodiscard]] std::vector<std::uint8_t> tree_as_bytes(std::size_t tree);
+
+    // Restores what these bytes say; for a forest that never held any rows.
+    void restore(std::span<std::uint8_t const> rows, std::span<std::span<std::uint8_t const> const> trees,
+                 Execution const& how, Progress const& progress);
+
     [[nodiscard]] TreeArrays tree_arrays(std::size_t tree);
     [[nodiscard]] MemoryUse memory() const;
     [[nodiscard]] std::vector<RowId> ids() const;

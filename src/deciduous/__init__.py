@@ -1,12 +1,21 @@
 """Random forests that let go of data: exact deletion and addition of training rows."""
 
-from .errors import DeciduousError, EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
+from .errors import (
+    CorruptModelError,
+    DeciduousError,
+    EmptyForestError,
+    InvalidInputError,
+    RowExistsError,
+    UnknownRowError,
+)
 from .forest import DareForestClassifier
+from .model_file import load
 from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CorruptModelError",
     "DareForestClassifier",
     "DeciduousError",
     "EmptyForestError",
@@ -17,4 +26,5 @@ __all__ = [
     "UnknownRowError",
     "UpdateReport",
     "VerifyReport",
+    "load",
 ]

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 import enum
 from typing import Annotated
 
@@ -159,6 +160,9 @@ class InvalidArgument(ValueError):
 class UnknownRow(KeyError):
     pass
 
+class CorruptData(ValueError):
+    pass
+
 class EmptyForest(ValueError):
     pass
 
@@ -187,6 +191,12 @@ class Forest:
     def check(self, n_threads: int) -> str | None: ...
 
     def tree_arrays(self, tree: int) -> TreeArrays: ...
+
+    def rows_as_bytes(self) -> bytes: ...
+
+    def tree_as_bytes(self, tree: int) -> bytes: ...
+
+    def restore(self, rows: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], trees: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]], n_threads: int, progress: object | None) -> None: ...
 
     def memory(self) -> MemoryUse: ...
 

@@ -51,3 +51,11 @@ class EmptyForestError(DeciduousError, ValueError):
 
     def __init__(self) -> None:
         super().__init__("The forest holds no rows, so it cannot predict: all of them were deleted. Add rows first.")
+
+
+class CorruptModelError(DeciduousError, ValueError):
+    """A file or bytes that no release of this package would have written."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"This is not a model that can be loaded: {reason}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._container import container, json_section, read_container, read_json, section, write_atomically
+from ._state import (
+    arguments_from,
+    arguments_state,
+    entry,
+    feature_names,
+    labels_from,
+    labels_state,
+    pairs_from,
+    pairs_state,
+    params_from,
+    params_state,
+)
 from ._validation import (
     Batch,
     class_keys,
@@ -28,7 +42,7 @@ from ._validation import (
     restoring,
     seed_from,
 )
-from .errors import EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
+from .errors import CorruptModelError, EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
 from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
 
 KINDS = ("leaf", "random", "greedy")
@@ -167,16 +181,23 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             rows = float32_matrix(self, X, reset=True)
             batch = Batch.checked(rows, y, ids, sample_weight, first_fresh=0)
             if len(batch) == 0:
-                raise InvalidInputError("Found array with 0 sample(s): fit needs at least one row of positive weight.")
+                raise InvalidInputError(
+                    "Every sample_weight is zero: fit needs at least one row of positive weight."
+                    if len(rows)
+                    else "Found array with 0 sample(s): fit needs at least one row."
+                )
             classes, codes = np.unique(batch.labels, return_inverse=True)
             seed = seed_from(self.random_state)
             class_weight = class_weights_of(self.class_weight, classes, codes, batch.weights)
             scale = class_weight_scale(class_weight, classes) if class_weight else 1.0
             weights = integer_class_weights(class_weight, classes, scale) if class_weight else None
-            forest = self._empty_core(rows.shape[1], classes, weights, seed)
+            params = core_params(self, rows.shape[1], seed)
+            is_lazy(self.lazy)
+            forest = self._empty_core(params, rows.shape[1], classes, weights)
             forest.fit(batch.ids, batch.rows, codes.astype(np.uint32), batch.weights, n_threads(self.n_jobs), None)
 
         self._forest = forest
+        self._params = params
         self._lock = threading.RLock()
         self._first_fresh_id = batch.next_fresh
         self._class_weight_scale = scale
@@ -285,6 +306,92 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         return self._forest.check(n_threads(self.n_jobs))
 
+    # ------------------------------------------------------------------------------------------------------- storing
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the forest with its rows to one file, which `deciduous.load` reads.
+
+        The file is written aside, made sure to be on the disk, and then takes the place of an old one: whatever happens
+        on the way, there is the old file or the new one.
+        """
+        check_is_fitted(self)
+        write_atomically(path, container(self._sections()))
+
+    def to_bytes(self) -> bytes:
+        """What `save` would write."""
+        check_is_fitted(self)
+        return b"".join(container(self._sections()))
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview, n_jobs: int | None = None) -> Self:
+        """The forest that `to_bytes` gave these bytes. Anything else is a `CorruptModelError`."""
+        sections = read_container(memoryview(data).cast("B"))
+        meta = read_json(section(sections, "meta"))
+        forest = cls(**arguments_from(entry(meta, "arguments", dict), set(cls().get_params())))
+        forest._restore(meta, sections, n_jobs)
+        return forest
+
+    def _sections(self) -> dict[str, bytes]:
+        """The forest as named sections of bytes."""
+        with self._lock:
+            names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
+            meta = {
+                "arguments": arguments_state(self.get_params()),
+                "params": params_state(self._params),
+                "classes": labels_state(self.classes_),
+                "class_weight": pairs_state(self.class_weight_),
+                "class_weight_scale": self._class_weight_scale,
+                "n_features_in": self.n_features_in_,
+                "feature_names_in": names,
+                "first_fresh_id": self._first_fresh_id,
+            }
+            n_trees = self._forest.n_trees
+            trees = {f"tree{tree:08}": self._forest.tree_as_bytes(tree) for tree in range(n_trees)}
+            return {"meta": json_section(meta), "rows": self._forest.rows_as_bytes()} | trees
+
+    def _restore(self, meta: dict[str, Any], sections: dict[str, memoryview], n_jobs: int | None) -> None:
+        """Take over what `_sections` wrote."""
+        params = params_from(entry(meta, "params", dict))
+        classes = labels_from(entry(meta, "classes", dict))
+        n_attributes = entry(meta, "n_features_in", int)
+        rows = section(sections, "rows")
+        if not 1 <= n_attributes <= len(rows):
+            raise CorruptModelError(f"it cannot have {n_attributes} attributes in {len(rows)} bytes of rows")
+        if params.n_trees != len(sections) - 2:
+            raise CorruptModelError(f"it has {len(sections) - 2} trees instead of {params.n_trees}")
+        trees = [section(sections, f"tree{tree:08}") for tree in range(params.n_trees)]
+        self.class_weight_ = pairs_from(meta, "class_weight")
+        self._class_weight_scale = float(entry(meta, "class_weight_scale", float))
+        self.classes_ = classes
+        forest = self._empty_core(params, n_attributes, classes, self._integer_class_weights())
+        try:
+            forest.restore(_as_array(rows), [_as_array(tree) for tree in trees], n_threads(n_jobs), None)
+        except (_core.CorruptData, _core.InvalidArgument) as error:
+            raise CorruptModelError(str(error)) from None
+        self._forest = forest
+        self._params = params
+        self._lock = threading.RLock()
+        self._first_fresh_id = entry(meta, "first_fresh_id", int)
+        self.n_features_in_ = n_attributes
+        self.seed_ = params.seed
+        names = meta.get("feature_names_in")
+        if names is not None:
+            self.feature_names_in_ = feature_names(names, n_attributes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if "_forest" not in state:
+            return state
+        core = {"_forest", "_params", "_lock"}
+        return {name: value for name, value in state.items() if name not in core} | {"_model": self.to_bytes()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model = state.pop("_model", None) if "_model" in state else None
+        super().__setstate__(state)
+        if model is not None:
+            sections = read_container(memoryview(model))
+            self._restore(read_json(section(sections, "meta")), sections, None)
+
     # ---------------------------------------------------------------------------------------------------- inspecting
 
     @property
@@ -344,13 +451,12 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return integer_class_weights(self.class_weight_, self.classes_, self._class_weight_scale)
 
     def _empty_core(
-        self, n_attributes: int, classes: NDArray[Any], weights: NDArray[np.uint32] | None, seed: int
+        self, params: _core.Params, n_attributes: int, classes: NDArray[Any], weights: NDArray[np.uint32] | None
     ) -> _core.Forest:
-        is_lazy(self.lazy)
         tuning = _core.Tuning()
         for name, value in self._tuning.items():
             setattr(tuning, name, value)
-        return _core.Forest(core_params(self, n_attributes, seed), tuning, n_attributes, class_keys(classes), weights)
+        return _core.Forest(params, tuning, n_attributes, class_keys(classes), weights)
 
     @contextmanager
     def _naming_unknown(self, row_ids: NDArray[np.int64]) -> Iterator[None]:
@@ -360,3 +466,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         except _core.UnknownRow:
             unknown = row_ids[self._forest.holds(row_ids) == 0]
             raise UnknownRowError(unknown.tolist(), self._forest.n_rows) from None
+
+
+def _as_array(data: memoryview) -> NDArray[np.uint8]:
+    return np.frombuffer(data, dtype=np.uint8)

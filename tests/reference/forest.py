@@ -1,4 +1,4 @@
-"""Trees as functions of parameters, seed and rows (docs/algorithm.md, 2.3, 2.4 and 2.8)."""
+"""Trees as functions of parameters, seed and rows (docs/algorithm.md, 2.1, 2.3, 2.4 and 2.8)."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,6 +33,8 @@ class ReferenceParams:
     min_samples_leaf: int
     trees_per_row: int
     seed: int
+    class_weights: dict | None = None
+    """The integer W_y of each label; None if all of them are 1."""
 
 
 class Rows(NamedTuple):
@@ -41,14 +43,18 @@ class Rows(NamedTuple):
     ids: np.ndarray
     X: np.ndarray
     y: np.ndarray
+    weights: np.ndarray
 
     def where(self, chosen: np.ndarray) -> "Rows":
         """The rows for which `chosen` holds."""
-        return Rows(self.ids[chosen], self.X[chosen], self.y[chosen])
+        return Rows(self.ids[chosen], self.X[chosen], self.y[chosen], self.weights[chosen])
 
     def class_counts(self) -> Counter:
-        """The number of rows of each class that has any."""
-        return Counter(self.y.tolist())
+        """The number of rows of each class that has any; a row of weight w counts as w rows."""
+        counts: Counter = Counter()
+        for label, weight in zip(self.y.tolist(), self.weights.tolist(), strict=True):
+            counts[label] += weight
+        return counts
 
 
 @dataclass(frozen=True)
@@ -88,17 +94,25 @@ class Record:
     ids: tuple[int, ...]
 
 
-def fit_reference(params: ReferenceParams, ids: np.ndarray, X: np.ndarray, y: np.ndarray) -> list[Node]:
-    """The roots of all trees of the forest of these rows."""
-    assert X.dtype == np.float32
-    ascending = np.argsort(ids)
-    rows = Rows(np.asarray(ids), X + np.float32(0.0), np.asarray(y)).where(ascending)  # -0.0 + 0.0 is 0.0
+def fit_reference(
+    params: ReferenceParams, ids: np.ndarray, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
+) -> list[Node]:
+    """The roots of all trees of the forest of these rows; without weights each row counts once."""
+    rows = counted_rows(ids, X, y, np.ones(len(ids), int) if weights is None else weights)
     trees_of = [trees_of_row(params, row_id) for row_id in rows.ids.tolist()]
     roots = []
     for tree in range(params.n_estimators):
         belongs = np.array([tree in trees for trees in trees_of], dtype=bool)
         roots.append(build_node(params, rows.where(belongs), 0, root_key(params.seed, tree)))
     return roots
+
+
+def counted_rows(ids: np.ndarray, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Rows:
+    """The rows in ascending order of their ids, without those of weight 0."""
+    assert X.dtype == np.float32
+    rows = Rows(np.asarray(ids), X + np.float32(0.0), np.asarray(y), np.asarray(weights))  # -0.0 + 0.0 is 0.0
+    counting = rows.where(rows.weights > 0)
+    return counting.where(np.argsort(counting.ids))
 
 
 def trees_of_row(params: ReferenceParams, row_id: int) -> set[int]:
@@ -126,17 +140,24 @@ def build_node(params: ReferenceParams, rows: Rows, depth: int, key: int) -> Nod
 
 def chosen_split(params: ReferenceParams, rows: Rows, depth: int, key: int) -> Candidate | None:
     """The best of the considered splits, or None for a leaf."""
-    is_too_small = len(rows.ids) < params.min_samples_split
-    if depth == params.max_depth or is_too_small or len(rows.class_counts()) <= 1:
+    counts = rows.class_counts()
+    if depth == params.max_depth or counts.total() < params.min_samples_split or len(counts) <= 1:
         return None
     scored = []
     for candidate in considered_splits(params, rows, depth, key):
         goes_left = rows.X[:, candidate.attribute] <= candidate.threshold
         left, right = rows.where(goes_left).class_counts(), rows.where(~goes_left).class_counts()
         if min(left.total(), right.total()) >= params.min_samples_leaf:
-            score = SCORES[params.criterion](left, right)
+            score = SCORES[params.criterion](weighed(params, left), weighed(params, right))
             scored.append((score, candidate.rank, candidate.attribute, candidate))
     return min(scored)[-1] if scored else None
+
+
+def weighed(params: ReferenceParams, counts: Counter) -> Counter:
+    """W_y * n_y for each class: what scores and shares are computed from."""
+    if params.class_weights is None:
+        return counts
+    return Counter({label: params.class_weights[label] * n for label, n in counts.items()})
 
 
 def considered_splits(params: ReferenceParams, rows: Rows, depth: int, key: int) -> list[Candidate]:
@@ -173,18 +194,18 @@ def leaf_of(node: Node, x: np.ndarray) -> Leaf:
     return node
 
 
-def predict_proba(trees: Sequence[Node], X: np.ndarray, classes: Sequence) -> np.ndarray:
+def predict_proba(params: ReferenceParams, trees: Sequence[Node], X: np.ndarray, classes: Sequence) -> np.ndarray:
     """The mean class shares of the leaves reached, over the trees that hold rows."""
     holding_rows = [tree for tree in trees if tree.counts]
     shares = np.zeros((len(X), len(classes)))
     for tree in holding_rows:
         for i, x in enumerate(X):
-            counts = leaf_of(tree, x).counts
+            counts = weighed(params, leaf_of(tree, x).counts)
             shares[i] += [counts[label] / counts.total() for label in classes]
     return shares / len(holding_rows)
 
 
-def predict(trees: Sequence[Node], X: np.ndarray) -> list:
+def predict(params: ReferenceParams, trees: Sequence[Node], X: np.ndarray) -> list:
     """The class with the highest share; ties go to the lower label."""
     labels = sorted({label for tree in trees for label in tree.counts})
-    return [labels[int(np.argmax(shares))] for shares in predict_proba(trees, X, labels)]
+    return [labels[int(np.argmax(shares))] for shares in predict_proba(params, trees, X, labels)]

@@ -1,4 +1,4 @@
-"""How good a split is; lower is better (docs/algorithm.md, 2.7)."""
+"""How good a split is, given W_y * n_y of both sides; lower is better (docs/algorithm.md, 2.7)."""
 
 from collections import Counter
 
@@ -9,7 +9,8 @@ def gini(left: Counter, right: Counter) -> float:
     """Orders splits as the paper's Gini index does."""
     squares_left = sum(n * n for n in left.values())
     squares_right = sum(n * n for n in right.values())
-    return -(squares_left / left.total() + squares_right / right.total())
+    # Both numbers are rounded to doubles first; a quotient of two integers of any size would be rounded only once.
+    return -(float(squares_left) / float(left.total()) + float(squares_right) / float(right.total()))
 
 
 def log2_fixed(n: int) -> int:

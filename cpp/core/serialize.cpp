@@ -1,0 +1,229 @@
+#include "serialize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "bytes.h"
+#include "error.h"
+
+namespace deciduous {
+
+namespace {
+
+enum class Encoding : std::uint8_t { plain = 0, coded = 1 };
+
+void write_column(Column const& column, std::span<Slot const> slots, ByteWriter& out) {
+    auto const codes_in_order = column.is_coded() ? column.codes_in_order() : std::span<Code const>{};
+    if (!column.is_coded() || codes_in_order.empty()) {
+        out.write(Encoding::plain);
+        std::vector<float> values(slots.size());
+        std::ranges::transform(slots, values.begin(), [&](Slot slot) { return to_float(column[slot]); });
+        out.write_array(std::span<float const>(values));
+        return;
+    }
+    // Codes by ascending value: those in memory depend on the history.
+    auto const [codes, values] = column.coded();
+    std::vector<Code> rank(256);
+    std::vector<float> dictionary;
+    for (Code const code : codes_in_order) {
+        rank[code] = static_cast<Code>(dictionary.size());
+        dictionary.push_back(to_float(values[code]));
+    }
+    out.write(Encoding::coded);
+    out.write(static_cast<std::uint32_t>(dictionary.size()));
+    out.write_array(std::span<float const>(dictionary));
+    std::vector<Code> ranks(slots.size());
+    std::ranges::transform(slots, ranks.begin(), [&, its_codes = codes](Slot slot) { return rank[its_codes[slot]]; });
+    out.write_array(std::span<Code const>(ranks));
+}
+
+void require_numbers(std::span<float const> values, Attribute attribute) {
+    for (float const value : values)
+        if (std::isinf(value))
+            throw CorruptData("attribute " + std::to_string(attribute) + " has an infinite value");
+}
+
+void read_column(ByteReader& in, Attribute attribute, std::size_t n_attributes, StoredRows& rows) {
+    std::size_t const n_rows = rows.ids.size();
+    auto const encoding = in.read<Encoding>();
+    std::vector<float> values;
+    std::vector<Code> codes;
+    if (encoding == Encoding::plain) {
+        values = in.read_array<float>(n_rows);
+    } else if (encoding == Encoding::coded) {
+        values = in.read_array<float>(in.read<std::uint32_t>());
+        codes = in.read_array<Code>(n_rows);
+        if (std::ranges::any_of(codes, [&](Code code) { return code >= values.size(); }))
+            throw CorruptData("attribute " + std::to_string(attribute) + " has a code without a value");
+    } else {
+        throw CorruptData("attribute " + std::to_string(attribute) + " has an unknown encoding");
+    }
+    require_numbers(values, attribute);
+    for (std::size_t i = 0; i < n_rows; ++i)
+        rows.values[i * n_attributes + attribute] = codes.empty() ? values[i] : values[codes[i]];
+}
+
+std::vector<Vote> read_votes(ByteReader& in, std::size_t n_rows, std::size_t n_classes) {
+    bool const has_weights = in.read<std::uint8_t>() != 0;
+    auto const labels = in.read_array<Label>(n_rows);
+    auto const weights = has_weights ? in.read_array<Count>(n_rows) : std::vector<Count>(n_rows, 1);
+    std::uint64_t total = 0;
+    std::vector<Vote> votes(n_rows);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        if (labels[i] >= n_classes)
+            throw CorruptData("a row has class " + std::to_string(labels[i]) + " of " + std::to_string(n_classes));
+        if (weights[i] == 0)
+            throw CorruptData("a row has weight 0");
+        votes[i] = {labels[i], weights[i]};
+        total += weights[i];
+    }
+    if (total >= kMaxRows)
+        throw CorruptData("its rows weigh more than a forest can hold");
+    return votes;
+}
+
+// The arrays of a tree section.
+struct StoredTree {
+    std::vector<std::uint8_t> kinds;  // in preorder
+    std::vector<Attribute> attributes;
+    std::vector<float> thresholds;
+};
+
+class TreeReader {
+public:
+    TreeReader(StoredTree const& stored, Tree& tree, Params const& params, Grower& grower, std::size_t n_attributes)
+        : stored_(stored), tree_(tree), params_(params), grower_(grower), n_attributes_(n_attributes) {}
+
+    void run(std::span<Slot> rows) {
+        read(Tree::kRoot, rows, 0);
+        if (next_node_ != stored_.kinds.size())
+            throw CorruptData("it has nodes that belong to no tree");
+    }
+
+private:
+    void read(NodeIndex index, std::span<Slot> rows, std::uint32_t depth) {
+        if (next_node_ == stored_.kinds.size())
+            throw CorruptData("it ends in the middle of a tree");
+        auto const kind = static_cast<NodeKind>(stored_.kinds[next_node_++]);
+        if (kind == NodeKind::leaf) {
+            tree_.make_leaf(index, grower_.count_classes(rows), rows);
+            return;
+        }
+        if (depth >= params_.max_depth || kind != sampling_at(depth, params_).kind)
+            throw CorruptData("a node at depth " + std::to_string(depth) + " is of the wrong kind");
+        tree_.make_split(index, kind, next_split());
+        Node const node = tree_.node(index);
+        std::size_t const n_left = grower_.partition(rows, node.attribute, node.threshold());
+        if (n_left == 0 || n_left == rows.size())
+            throw CorruptData("a split at depth " + std::to_string(depth) + " does not separate its rows");
+        read(node.child(Side::left), rows.first(n_left), depth + 1);
+        read(node.child(Side::right), rows.subspan(n_left), depth + 1);
+    }
+
+    Split next_split() {
+        Attribute const attribute = stored_.attributes[next_split_];
+        float const threshold = stored_.thresholds[next_split_++];
+        if (attribute >= n_attributes_)
+            throw CorruptData("a split is on attribute " + std::to_string(attribute) + " of " +
+                              std::to_string(n_attributes_));
+        if (std::isnan(threshold) || threshold == -std::numeric_limits<float>::infinity())
+            throw CorruptData("a split has no usable threshold");
+        return {.attribute = attribute, .threshold = to_value(threshold)};
+    }
+
+    StoredTree const& stored_;
+    Tree& tree_;
+    Params const& params_;
+    Grower& grower_;
+    std::size_t n_attributes_;
+    std::size_t next_node_ = 0;
+    std::size_t next_split_ = 0;
+};
+
+void append_preorder(Tree const& tree, NodeIndex index, StoredTree& stored) {
+    Node const& node = tree.node(index);
+    stored.kinds.push_back(static_cast<std::uint8_t>(node.kind));
+    if (!node.is_split())
+        return;
+    stored.attributes.push_back(node.attribute);
+    stored.thresholds.push_back(to_float(node.threshold()));
+    append_preorder(tree, node.child(Side::left), stored);
+    append_preorder(tree, node.child(Side::right), stored);
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> write_rows(Dataset const& data) {
+    std::vector<Slot> slots = data.slots();
+    std::ranges::sort(slots, {}, [&](Slot slot) { return data.id(slot); });
+    std::vector<RowId> ids;
+    std::vector<Label> labels;
+    std::vector<Count> weights;
+    for (Slot const slot : slots) {
+        ids.push_back(data.id(slot));
+        labels.push_back(data.vote(slot).label);
+        weights.push_back(data.vote(slot).weight);
+    }
+    bool const has_weights = std::ranges::any_of(weights, [](Count weight) { return weight != 1; });
+    ByteWriter out;
+    out.write(std::uint64_t{ids.size()});
+    out.write_array(std::span<RowId const>(ids));
+    out.write(static_cast<std::uint8_t>(has_weights ? 1 : 0));
+    out.write_array(std::span<Label const>(labels));
+    if (has_weights)
+        out.write_array(std::span<Count const>(weights));
+    for (Attribute a = 0; a < data.n_attributes(); ++a)
+        write_column(data.column(a), slots, out);
+    return out.take();
+}
+
+StoredRows read_rows(std::span<std::uint8_t const> bytes, std::size_t n_attributes, std::size_t n_classes) {
+    ByteReader in(bytes);
+    StoredRows rows;
+    auto const n_rows = in.read<std::uint64_t>();
+    rows.ids = in.read_array<RowId>(n_rows);
+    if (std::ranges::adjacent_find(rows.ids, std::ranges::greater_equal{}) != rows.ids.end())
+        throw CorruptData("its row ids are not in ascending order");
+    rows.votes = read_votes(in, n_rows, n_classes);
+    // Every attribute takes at least a byte, and every value of it one more: the section bounds this allocation.
+    if (n_attributes > bytes.size() || n_rows > bytes.size() / std::max<std::size_t>(1, n_attributes))
+        throw CorruptData("it is too short for its rows");
+    rows.values.resize(n_rows * n_attributes);
+    for (Attribute a = 0; a < n_attributes; ++a)
+        read_column(in, a, n_attributes, rows);
+    in.require_end();
+    return rows;
+}
+
+std::vector<std::uint8_t> write_tree(Tree const& tree) {
+    StoredTree stored;
+    append_preorder(tree, Tree::kRoot, stored);
+    ByteWriter out;
+    out.write(static_cast<std::uint32_t>(stored.kinds.size()));
+    out.write(static_cast<std::uint32_t>(stored.attributes.size()));
+    out.write_array(std::span<std::uint8_t const>(stored.kinds));
+    out.write_array(std::span<Attribute const>(stored.attributes));
+    out.write_array(std::span<float const>(stored.thresholds));
+    return out.take();
+}
+
+void read_tree(std::span<std::uint8_t const> bytes, Tree& tree, std::span<Slot> rows, Params const& params,
+               Grower& grower, std::size_t n_attributes) {
+    ByteReader in(bytes);
+    StoredTree stored;
+    auto const n_nodes = in.read<std::uint32_t>();
+    auto const n_splits = in.read<std::uint32_t>();
+    stored.kinds = in.read_array<std::uint8_t>(n_nodes);
+    auto const is_split = [](std::uint8_t kind) { return kind == 1 || kind == 2; };
+    if (std::ranges::any_of(stored.kinds, [&](std::uint8_t kind) { return kind != 0 && !is_split(kind); }))
+        throw CorruptData("it has a node of an unknown kind");
+    if (std::ranges::count_if(stored.kinds, is_split) != static_cast<std::ptrdiff_t>(n_splits))
+        throw CorruptData("it has another number of splits than it says");
+    stored.attributes = in.read_array<Attribute>(n_splits);
+    stored.thresholds = in.read_array<float>(n_splits);
+    in.require_end();
+    TreeReader(stored, tree, params, grower, n_attributes).run(rows);
+}
+
+}  // namespace deciduous
