@@ -138,6 +138,7 @@ void bind_results(nb::module_& m) {
     def_array(arrays, "depth", &TreeArrays::depth);
     def_array(arrays, "attribute", &TreeArrays::attribute);
     def_array(arrays, "threshold", &TreeArrays::threshold);
+    def_array(arrays, "right", &TreeArrays::right);
     def_array(arrays, "counts", &TreeArrays::counts);
     def_array(arrays, "ids", &TreeArrays::ids);
     def_array(arrays, "n_ids", &TreeArrays::n_ids);

@@ -446,6 +446,7 @@ private:
         arrays_.depth.push_back(depth);
         arrays_.attribute.push_back(node.attribute);
         arrays_.threshold.push_back(node.is_split() ? to_float(node.threshold()) : 0.0F);
+        arrays_.right.push_back(0);
         arrays_.counts.resize(arrays_.counts.size() + n_classes_, 0);
         arrays_.n_ids.push_back(node.is_split() ? 0 : node.n_rows());
         if (node.is_split())
@@ -457,6 +458,7 @@ private:
     void visit_children(Node const& node, std::size_t place, std::uint32_t depth) {
         for (Side const side : {Side::left, Side::right}) {
             std::size_t const child = arrays_.kind.size();
+            arrays_.right[place] = static_cast<std::uint32_t>(child);
             visit(node.child(side), depth + 1);
             for (std::size_t y = 0; y < n_classes_; ++y)
                 arrays_.counts[place * n_classes_ + y] += arrays_.counts[child * n_classes_ + y];

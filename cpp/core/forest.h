@@ -35,6 +35,7 @@ struct TreeArrays {
     std::vector<std::uint32_t> depth;
     std::vector<Attribute> attribute;  // 0 at leaves
     std::vector<float> threshold;      // 0 at leaves
+    std::vector<std::uint32_t> right;  // right child; the left one follows its parent; 0 at leaves
     std::vector<Count> counts;         // rows per class, n_classes for each node
     std::vector<RowId> ids;            // of the rows of all leaves, ascending within a leaf
     std::vector<std::uint32_t> n_ids;  // how many of them each node has; 0 at splits

@@ -146,6 +146,9 @@ class TreeArrays:
     def threshold(self) -> NDArray[numpy.float32]: ...
 
     @property
+    def right(self) -> NDArray[numpy.uint32]: ...
+
+    @property
     def counts(self) -> NDArray[numpy.uint32]: ...
 
     @property

@@ -62,11 +62,11 @@ def float32_matrix(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.f
     return matrix
 
 
-def label_array(y: ArrayLike, n_rows: int) -> NDArray[Any]:
-    """The labels as a one-dimensional array, one for each row."""
+def label_array(y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
+    """The labels as a one-dimensional array, one for each row if their number is given."""
     given = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
     labels: NDArray[Any] = column_or_1d(given, warn=True)
-    if len(labels) != n_rows:
+    if n_rows is not None and len(labels) != n_rows:
         raise InvalidInputError(f"X has {n_rows} rows but y has {len(labels)} labels; give one label for each row.")
     for i in _missing_labels(labels):
         raise InvalidInputError(f"y[{i}] is {labels[i]}, which is not a label. Drop that row, or give it a class.")
@@ -118,7 +118,7 @@ def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.uin
 
 
 def class_weights_of(
-    class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], codes: NDArray[np.intp], weights: Any
+    class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], codes: NDArray[np.uint32], weights: Any
 ) -> dict[Any, float] | None:
     """What `class_weight` means for these rows: a weight for each class that it names, or that the rows have."""
     if class_weight is None:

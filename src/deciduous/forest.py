@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix, hstack
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,14 +39,14 @@ from ._validation import (
     id_array,
     integer_class_weights,
     is_lazy,
+    label_array,
     n_threads,
     restoring,
     seed_from,
 )
 from .errors import CorruptModelError, EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
+from .inspection import KINDS, TreeView
 from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
-
-KINDS = ("leaf", "random", "greedy")
 
 
 class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -177,6 +178,16 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         sample_weight : array of whole numbers, optional
             A row of weight 3 counts as three rows; one of weight 0 is left out.
         """
+        return self._fit(X, y, ids, sample_weight, None)
+
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        ids: ArrayLike | Iterable[int] | None,
+        sample_weight: ArrayLike | None,
+        known_classes: ArrayLike | None,
+    ) -> Self:
         with restoring(self, "n_features_in_", "feature_names_in_"):
             rows = float32_matrix(self, X, reset=True)
             batch = Batch.checked(rows, y, ids, sample_weight, first_fresh=0)
@@ -186,7 +197,8 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                     if len(rows)
                     else "Found array with 0 sample(s): fit needs at least one row."
                 )
-            classes, codes = np.unique(batch.labels, return_inverse=True)
+            known = np.unique(batch.labels) if known_classes is None else np.unique(label_array(known_classes, None))
+            classes, codes = extended_classes(known, batch.labels)
             seed = seed_from(self.random_state)
             class_weight = class_weights_of(self.class_weight, classes, codes, batch.weights)
             scale = class_weight_scale(class_weight, classes) if class_weight else 1.0
@@ -194,7 +206,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             params = core_params(self, rows.shape[1], seed)
             is_lazy(self.lazy)
             forest = self._empty_core(params, rows.shape[1], classes, weights)
-            forest.fit(batch.ids, batch.rows, codes.astype(np.uint32), batch.weights, n_threads(self.n_jobs), None)
+            forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), None)
 
         self._forest = forest
         self._params = params
@@ -205,6 +217,24 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.classes_ = classes
         self.seed_ = seed
         return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        *,
+        ids: ArrayLike | Iterable[int] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """`fit` at first, `add` from then on: batch by batch the forest is the one that `fit` on all rows gives.
+
+        `classes`, if given, fixes the order of `classes_` at the first call; others may come later all the same.
+        """
+        if self.__sklearn_is_fitted__():
+            self.add(X, y, ids, sample_weight=sample_weight)
+            return self
+        return self._fit(X, y, ids, sample_weight, classes)
 
     def delete(self, ids: ArrayLike | Iterable[int] | int) -> UpdateReport:
         """Remove training rows as if they had never been seen. An empty list changes nothing."""
@@ -415,10 +445,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def tree_nodes(self, tree: int) -> list[NodeRecord]:
         """The nodes of a tree in preorder, left before right."""
         check_is_fitted(self)
-        n_trees = self._forest.n_trees
-        if not 0 <= tree < n_trees:
-            raise InvalidInputError(f"tree must be in [0, {n_trees - 1}], but is {tree!r}.")
-        arrays = self._forest.tree_arrays(tree)
+        arrays = self._tree_arrays(tree)
         labels = self.classes_.tolist()
         counts = arrays.counts.reshape(len(arrays.kind), -1)
         leaf_ids = np.split(arrays.ids, np.cumsum(arrays.n_ids)[:-1])
@@ -435,6 +462,45 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             for kind, depth, attribute, threshold, rows, ids in zip(*columns, strict=True)
         ]
 
+    def tree_view(self, tree: int) -> TreeView:
+        """A tree as arrays over its nodes."""
+        check_is_fitted(self)
+        return TreeView.from_core(self._tree_arrays(tree), self._integer_class_weights())
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int64]:
+        """For each row and tree, the leaf that the row reaches: its place among the nodes in preorder."""
+        check_is_fitted(self)
+        rows = float32_matrix(self, X, reset=False)
+        views = (self.tree_view(tree) for tree in range(self._forest.n_trees))
+        return np.column_stack([view.apply(rows) for view in views])
+
+    def decision_path(self, X: ArrayLike) -> tuple[csr_matrix, NDArray[np.int64]]:
+        """Which nodes each row passes, and where the nodes of each tree begin, as scikit-learn's forests tell it."""
+        check_is_fitted(self)
+        rows = float32_matrix(self, X, reset=False)
+        paths = [self.tree_view(tree).paths(rows) for tree in range(self._forest.n_trees)]
+        begins = np.cumsum([0] + [path.shape[1] for path in paths])
+        return hstack(paths).tocsr(), begins
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The share of each attribute in the decrease of impurity, averaged over the trees."""
+        check_is_fitted(self)
+        views = [self.tree_view(tree) for tree in range(self._forest.n_trees)]
+        decreases = [view.importances(self._params.criterion.name, self.n_features_in_) for view in views]
+        shares = [decrease / decrease.sum() for decrease in decreases if decrease.sum() > 0]
+        return np.mean(shares, axis=0) if shares else np.zeros(self.n_features_in_)
+
+    def get_depth(self) -> int:
+        """The depth of the deepest tree; that of a single leaf is 0."""
+        check_is_fitted(self)
+        return max(int(self.tree_view(tree).depth.max()) for tree in range(self._forest.n_trees))
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves of all trees."""
+        check_is_fitted(self)
+        return sum(int(self.tree_view(tree).is_leaf.sum()) for tree in range(self._forest.n_trees))
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_forest")
 
@@ -444,6 +510,12 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
     # -------------------------------------------------------------------------------------------------------- helpers
+
+    def _tree_arrays(self, tree: int) -> _core.TreeArrays:
+        n_trees = self._forest.n_trees
+        if not 0 <= tree < n_trees:
+            raise InvalidInputError(f"tree must be in [0, {n_trees - 1}], but is {tree!r}.")
+        return self._forest.tree_arrays(tree)
 
     def _integer_class_weights(self) -> NDArray[np.uint32] | None:
         if self.class_weight_ is None:
