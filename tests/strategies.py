@@ -139,19 +139,14 @@ def dataset_of(rows: dict[int, Row]) -> Dataset:
     )
 
 
-def class_weight_dicts(labels: list[Label], values: list[float]) -> SearchStrategy[ClassWeight]:
-    """Weights of some of the classes, be there rows of them or not."""
-    return st.dictionaries(st.sampled_from(labels), st.sampled_from(values))
-
-
 def class_weights(labels: list[Label]) -> SearchStrategy[ClassWeight]:
-    """Mostly none."""
-    dicts = class_weight_dicts(labels, [0.3, 1, 7.5])
+    """Mostly none; dicts name some of the classes, be there rows of them or not."""
+    dicts = st.dictionaries(st.sampled_from(labels), st.sampled_from([0.3, 1, 7.5]))
     return st.none() | st.none() | dicts | st.just("balanced")
 
 
 @st.composite
-def forest_options(draw: st.DrawFn, n_columns: int, class_weight: SearchStrategy[ClassWeight]) -> Options:
+def forest_options(draw: st.DrawFn, n_columns: int, labels: list[Label]) -> Options:
     """Every parameter that decides what the forest is."""
     candidates = draw(st.sampled_from(["valid", "uniform"]))
     n_thresholds = st.sampled_from([1, 2, 3, 25])
@@ -166,7 +161,7 @@ def forest_options(draw: st.DrawFn, n_columns: int, class_weight: SearchStrategy
         "min_samples_split": draw(st.sampled_from([2, 2, 3, 5])),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 4])),
         "max_samples": draw(st.sampled_from([None, None, 0.25, 0.5, 0.75])),
-        "class_weight": draw(class_weight),
+        "class_weight": draw(class_weights(labels)),
         "random_state": draw(st.integers(0, 2**64 - 1)),
     }
 
@@ -210,12 +205,12 @@ def resolved_class_weight(class_weight: ClassWeight, data: Dataset) -> dict[Labe
     return {label: counts.total() / (len(counts) * n) for label, n in counts.items()}
 
 
-def integer_class_weights(weights: dict[Label, float] | None, fitted: Iterable[Label]) -> dict[Label, int] | None:
-    """W_y of the classes that `fit` saw: round(2^20 * w_y / max w), half to even, and at least 1."""
+def integer_class_weights(weights: dict[Label, float] | None, labels: Iterable[Label]) -> dict[Label, int] | None:
+    """W_y of these classes: round(2^20 * w_y / u), half to even, and at least 1."""
     if weights is None:
         return None
-    exact = {label: Fraction(weights.get(label, 1.0)) for label in fitted}
-    return {label: max(1, round(2**20 * weight / max(exact.values()))) for label, weight in exact.items()}
+    u = Fraction(max([1.0, *weights.values()]))
+    return {label: max(1, round(2**20 * Fraction(weights.get(label, 1.0)) / u)) for label in labels}
 
 
 def reference_params(options: Options, data: Dataset) -> ReferenceParams:

@@ -20,7 +20,6 @@ from strategies import (
     Row,
     Tuning,
     build_forest,
-    class_weight_dicts,
     counted,
     dataset_of,
     forest_options,
@@ -30,9 +29,6 @@ from strategies import (
     tables,
 )
 
-# Class weights are integers on a scale that depends on the classes that `fit` saw. On any such scale these are the same
-# numbers but for a power of two, which no score or share notices; others are rounded differently.
-POWERS_OF_TWO = [0.25, 1, 8]
 NOTHING_CACHED: Tuning = {"min_cached_rows": 10_000, "min_sampled_rows": 10_000, "reserve": 0}
 
 
@@ -71,8 +67,8 @@ class AnyHistory(RuleBasedStateMachine):
     def fit(self, data: st.DataObject) -> None:
         """Starts both forests on the same rows in different orders."""
         self.table = data.draw(tables(), label="table")
-        class_weight = st.none() | class_weight_dicts(self.table.labels, POWERS_OF_TWO)
-        self.options: Options = data.draw(forest_options(self.table.n_columns, class_weight), label="options")
+        options = forest_options(self.table.n_columns, self.table.labels)
+        self.options: Options = data.draw(options, label="options")
         contents = data.draw(row_contents(self.table).filter(holds_a_row), label="rows")
         unique_ids = st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True)
         ids = data.draw(st.just(list(range(len(contents)))) | unique_ids, label="ids")
@@ -82,6 +78,8 @@ class AnyHistory(RuleBasedStateMachine):
         self.eager = self.fitted(data.draw(TUNINGS, label="tuning"), n_jobs=1)
         self.lazy = self.fitted(data.draw(TUNINGS, label="lazy tuning"), n_jobs=2, lazy=True)
         self.rows = without_weight_zero(self.rows)
+        # From now on "balanced" means what it meant for these rows.
+        self.options["class_weight"] = self.eager.class_weight_
 
     def fitted(self, tuning: Tuning, **others: Any) -> DareForestClassifier:
         """A forest fitted on the present rows in a random order."""
@@ -325,7 +323,7 @@ HISTORIES: dict[str, Options] = {
     "uniform": {"candidates": "uniform", "n_thresholds": 10},
     "entropy, large leaves": {"criterion": "entropy", "min_samples_leaf": 4, "n_thresholds": 2},
     "each row in a quarter of the trees": {"max_samples": 0.25, "n_thresholds": 1},
-    "weighted classes": {"class_weight": {0: 1, 1: 4, 2: 0.5, "yes": 16}, "n_thresholds": 5},
+    "weighted classes": {"class_weight": {0: 0.3, 1: 2.5, "yes": 30}, "n_thresholds": 5},
 }
 TINY: Tuning = {"min_cached_rows": 4, "min_sampled_rows": 4, "reserve": 1}
 

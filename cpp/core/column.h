@@ -1,8 +1,9 @@
 // One attribute of all rows. Columns of at most 256 distinct values (one-hot, ages, counts) keep a byte per row and a
-// dictionary; the others keep the values themselves. The encoding follows the data as it comes and goes and has no
+// dictionary; the others keep the values themselves, for good. The encoding depends on the history and has no
 // influence on any forest.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,8 +33,8 @@ struct PlainView {
 
 class Column {
 public:
-    // Keeps a dictionary of up to max_codes values, at most 256.
-    explicit Column(std::size_t max_codes) : max_codes_(max_codes) {}
+    // Keeps a dictionary of up to max_codes values, which are 1 to 256.
+    explicit Column(std::size_t max_codes) : max_codes_(std::clamp<std::size_t>(max_codes, 1, 256)) {}
 
     void resize(std::size_t n_slots);
 

@@ -14,9 +14,31 @@ constexpr Label kClearedLabel = 0;
 
 }  // namespace
 
+void Dataset::require_insertable(std::span<RowId const> ids, std::span<Vote const> votes, std::size_t n_classes) const {
+    std::vector<RowId> sorted(ids.begin(), ids.end());
+    std::ranges::sort(sorted);
+    if (auto const twin = std::ranges::adjacent_find(sorted); twin != sorted.end())
+        throw InvalidArgument("Row " + std::to_string(*twin) + " comes twice.");
+    for (RowId const id : ids)
+        if (find(id))
+            throw InvalidArgument("Row " + std::to_string(id) + " is in the forest already.");
+    std::uint64_t total = total_weight_;
+    for (Vote const vote : votes) {
+        if (vote.label >= n_classes)
+            throw InvalidArgument("There is no class " + std::to_string(vote.label) + ".");
+        if (vote.weight == 0)
+            throw InvalidArgument("A row must have a positive weight.");
+        total += vote.weight;
+    }
+    if (total >= kMaxRows)
+        throw InvalidArgument(
+            "A forest holds fewer than 2^30 rows, a row of weight w counting as w rows; these would be " +
+            std::to_string(total) + ".");
+}
+
 std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes) {
-    if (n_rows() + ids.size() >= kMaxRows)
-        throw InvalidArgument("A forest holds at most 2^30 - 1 rows.");
+    for (Vote const vote : votes)
+        total_weight_ += vote.weight;
     std::vector<Slot> slots = take_slots(ids.size());
     for (std::size_t i = 0; i < slots.size(); ++i) {
         ids_[slots[i]] = ids[i];
@@ -40,6 +62,7 @@ void Dataset::erase(std::span<Slot const> slots) {
         for (Slot const slot : slots)
             column.clear(slot);
     for (Slot const slot : slots) {
+        total_weight_ -= vote(slot).weight;
         index_.erase(slot, ids_);
         ids_[slot] = kClearedId;
         labels_[slot] = kClearedLabel;

@@ -26,7 +26,11 @@ class Dataset {
 public:
     Dataset(std::size_t n_attributes, std::size_t max_codes) : columns_(n_attributes, Column(max_codes)) {}
 
-    // Adds rows whose ids are new and distinct; their slots in the order of the rows.
+    // Throws InvalidArgument unless these rows can be inserted: ids new and distinct, classes known, weights positive
+    // and not too large in sum.
+    void require_insertable(std::span<RowId const> ids, std::span<Vote const> votes, std::size_t n_classes) const;
+
+    // Adds rows that can be inserted; their slots in the order of the rows.
     std::vector<Slot> insert(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes);
 
     // Overwrites the rows and frees their slots.
@@ -60,6 +64,7 @@ private:
     WipedVector<RowId> ids_;
     IdIndex index_;
     std::vector<Slot> free_slots_;
+    std::uint64_t total_weight_ = 0;
 };
 
 }  // namespace deciduous

@@ -1,4 +1,4 @@
-// All that the core may throw, apart from std::bad_alloc.
+// What the core throws of its own. Besides, memory or threads may run out, and a progress callback may throw.
 #pragma once
 
 #include <cstdint>

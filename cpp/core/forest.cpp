@@ -11,7 +11,7 @@
 
 namespace deciduous {
 
-// Marks the forest as broken while it changes: if memory runs out half way, nobody may use what is left.
+// Marks the forest as broken while it changes: if something is thrown half way, nobody may use what is left.
 class Forest::Mutation {
 public:
     explicit Mutation(Forest& forest) : forest_(forest) {
@@ -38,7 +38,7 @@ Forest::Forest(Params const& params, Tuning const& tuning, std::size_t n_attribu
 void Forest::require_intact() const {
     if (is_broken_)
         throw BrokenForest(
-            "An earlier update of this forest failed half way (out of memory). Fit it again, or load a saved one.");
+            "An earlier call failed or was stopped while it changed this forest. Fit it again, or load a saved one.");
 }
 
 std::vector<std::unique_ptr<Worker>> Forest::make_workers(std::size_t n) const {
@@ -82,6 +82,7 @@ std::vector<std::vector<Slot>> Forest::rows_by_tree(std::span<Slot const> slots)
 void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
                  Progress const& progress) {
     std::unique_lock const lock(mutex_);
+    data_.require_insertable(ids, votes, totals_.size());
     Mutation mutation(*this);
     std::vector<Slot> const slots = data_.insert(ids, rows, votes);
     apply_to_counts(totals_, data_, {{}, slots});
@@ -151,11 +152,7 @@ UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std:
                             Classes classes, Execution const& how) {
     std::unique_lock const lock(mutex_);
     require_intact();
-    for (RowId const id : ids)
-        if (data_.find(id))
-            throw InvalidArgument("Row " + std::to_string(id) + " is in the forest already.");
-    if (data_.n_rows() + ids.size() >= kMaxRows)
-        throw InvalidArgument("A forest holds fewer than 2^30 rows.");
+    data_.require_insertable(ids, votes, std::max(totals_.size(), classes.keys.size()));
     Mutation mutation(*this);
     set_classes(std::move(classes));
     std::vector<Slot> slots = data_.insert(ids, rows, votes);
@@ -225,9 +222,19 @@ std::size_t Forest::count_unbuilt() const {
     return n;
 }
 
-void Forest::expand_all(Tree& tree, Worker& worker) const {
-    if (tree.n_unbuilt() == 0)
+// Builds whatever was postponed.
+void Forest::build_all(std::size_t n_threads) {
+    require_intact();
+    if (count_unbuilt() == 0)
         return;
+    Mutation mutation(*this);
+    auto const workers = make_workers(n_workers(trees_.size(), n_threads));
+    parallel_for(trees_.size(), n_threads,
+                 [&](std::size_t t, std::size_t worker) { expand_all(trees_[t], *workers[worker]); });
+    mutation.done();
+}
+
+void Forest::expand_all(Tree& tree, Worker& worker) const {
     std::vector<std::pair<NodeIndex, Place>> pending{{Tree::kRoot, tree.root()}};
     while (!pending.empty()) {
         auto const [index, place] = pending.back();
@@ -328,24 +335,21 @@ void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t en
 
 Digest Forest::fingerprint(Execution const& how) {
     std::unique_lock const lock(mutex_);
-    Mutation mutation(*this);
-    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
+    build_all(how.n_threads);
     std::vector<Digest> digests(trees_.size());
     std::atomic<std::size_t> n_nodes_hashed{0};
-    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
-        expand_all(trees_[t], *workers[worker]);
+    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t) {
         TreeDigest const its = tree_digest(trees_[t], data_, classes_.keys);
         digests[t] = its.digest;
         n_nodes_hashed += its.n_nodes_hashed;
     });
     n_nodes_hashed_ = n_nodes_hashed;
-    mutation.done();
     return forest_digest(data_, totals_, classes_.keys, digests);
 }
 
 std::optional<std::string> Forest::verify(Execution const& how, Progress const& progress) {
     std::unique_lock const lock(mutex_);
-    require_intact();
+    build_all(how.n_threads);
     std::vector<Slot> const slots = data_.slots();
     auto const by_tree = rows_by_tree(slots);
     auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
@@ -356,7 +360,6 @@ std::optional<std::string> Forest::verify(Execution const& how, Progress const& 
             std::vector<Slot> rows = by_tree.empty() ? slots : by_tree[t];
             Tree retrained(root_key(params_.seed, static_cast<std::uint32_t>(t)), totals_.size());
             grower(*workers[worker]).grow(retrained, Tree::kRoot, rows, retrained.root());
-            expand_all(trees_[t], *workers[worker]);
             differences[t] = find_difference(trees_[t], retrained);
         },
         progress);
@@ -397,9 +400,8 @@ std::vector<std::uint8_t> Forest::rows_as_bytes() const {
 std::vector<std::uint8_t> Forest::tree_as_bytes(std::size_t tree) {
     std::unique_lock const lock(mutex_);
     require_intact();
-    Worker worker(data_.n_attributes());
-    expand_all(trees_.at(tree), worker);
-    return write_tree(trees_[tree]);
+    build_all(1);
+    return write_tree(trees_.at(tree));
 }
 
 void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std::uint8_t const> const> trees,
@@ -486,8 +488,7 @@ TreeArrays Forest::tree_arrays(std::size_t tree) {
     require_intact();
     if (tree >= trees_.size())
         throw InvalidArgument("There is no tree " + std::to_string(tree) + ".");
-    Worker worker(data_.n_attributes());
-    expand_all(trees_[tree], worker);
+    build_all(1);
     return TreeExporter(trees_[tree], data_, totals_.size()).run();
 }
 

@@ -125,6 +125,7 @@ private:
     void require_intact() const;
     void set_classes(Classes classes);
     [[nodiscard]] std::size_t count_unbuilt() const;
+    void build_all(std::size_t n_threads);
     void expand_all(Tree& tree, Worker& worker) const;
     void expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const;
     [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;

@@ -45,7 +45,7 @@ private:
     std::size_t n_active_;
 };
 
-// Vectors lent out and taken back, so that walking a tree allocates nothing once it has been walked before.
+// Vectors lent out and taken back, so that walking a tree again does not allocate them again.
 class SlotBuffers {
 public:
     class Loan {

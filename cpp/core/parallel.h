@@ -54,8 +54,8 @@ void parallel_for(std::size_t n_items, std::size_t n_threads, Body const& body, 
         std::rethrow_exception(error);
 }
 
-// A shared mutex in which a waiting writer is not overtaken by new readers: deletions get their turn under steady
-// predictions.
+// A shared mutex in which a writer waits only for the readers that came before it: deletions get their turn under
+// steady predictions.
 class FairSharedMutex {
 public:
     void lock() {

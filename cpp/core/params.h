@@ -9,7 +9,7 @@ enum class Criterion : std::uint8_t { gini, entropy };
 enum class CandidateScheme : std::uint8_t { valid, uniform };
 
 inline constexpr std::uint32_t kAllThresholds = 0;  // Params::n_thresholds: no sampling
-inline constexpr std::uint32_t kMaxDepth = 1000;    // bounds the recursion over a tree
+inline constexpr std::uint32_t kMaxDepth = 256;     // bounds the recursion over a tree
 
 // Plain values, already validated. Together with the rows they determine every byte of the forest.
 struct Params {

@@ -94,7 +94,7 @@ private:
 
     Key root_key_;
     std::size_t n_classes_;
-    std::vector<Node> nodes_;
+    WipedVector<Node> nodes_;  // a threshold may be the value of a row
     std::vector<NodeIndex> free_pairs_;
     WordBlocks blocks_;  // of leaves and unbuilt nodes: rows per class, then slots ascending
     std::vector<std::unique_ptr<SplitStats>> stats_;

@@ -34,10 +34,13 @@ inline constexpr Count kMaxRows = Count{1} << 30;
 inline constexpr std::uint32_t kSignBit = 0x80000000U;
 
 [[nodiscard]] inline Value to_value(float x) {
-    if (x != x)
+    // By bits, as a library may have switched the processor to treat subnormal numbers as zero.
+    auto const bits = std::bit_cast<std::uint32_t>(x);
+    std::uint32_t const magnitude = bits & ~kSignBit;
+    if (magnitude > 0x7F800000U)
         return kMissing;
-    auto const bits = std::bit_cast<std::uint32_t>(x == 0.0F ? 0.0F : x);  // -0.0 is 0.0
-    return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
+    bool const is_negative = bits != magnitude && magnitude != 0;  // -0.0 is 0.0
+    return is_negative ? ~bits : magnitude | kSignBit;
 }
 
 [[nodiscard]] inline std::uint32_t float_bits(Value value) {

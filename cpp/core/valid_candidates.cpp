@@ -261,7 +261,7 @@ bool ValidCandidates::is_of_use(SampleSize const& size) const {
     if (size.n_thresholds == kAllThresholds)
         return true;
     std::size_t const n = n_valid();
-    std::size_t const n_too_many = 4 * std::size_t{size.n_thresholds + size.reserve} + 16;
+    std::size_t const n_too_many = 4 * (std::size_t{size.n_thresholds} + size.reserve) + 16;
     return (bound_ == kEverything || n >= size.n_thresholds) && n <= n_too_many;
 }
 

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 namespace deciduous {
@@ -21,6 +23,8 @@ public:
             free_[size_class].pop_back();
             return offset;
         }
+        if (words_.size() + capacity > std::numeric_limits<Offset>::max())
+            throw std::length_error("the leaves of a tree hold more than 2^32 numbers");
         auto const offset = static_cast<Offset>(words_.size());
         words_.resize(words_.size() + capacity);
         return offset;

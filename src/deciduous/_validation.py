@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from ._core import CandidateScheme, Criterion, Params
 from .errors import InvalidInputError, shown
 
-MAX_DEPTH = 1000
+MAX_DEPTH = 256
 ALL_THRESHOLDS = 0
 LARGEST_ID = np.iinfo(np.int64).max
 LARGEST_WEIGHT = 2**30
@@ -135,15 +135,16 @@ def class_weights_of(
     return {label: float(weight) for label, weight in class_weight.items()}
 
 
-def integer_class_weights(weights: Mapping[Any, float], classes: NDArray[Any], scale: float) -> NDArray[np.uint32]:
-    """Class weights in units of 1 / scale, for all classes; those not named weigh 1.0."""
-    named = [weights.get(label, 1.0) for label in classes.tolist()]
-    return np.clip(np.rint(np.array(named) * scale), 1, 2**31).astype(np.uint32)
+def integer_class_weights(weights: Mapping[Any, float] | None, classes: NDArray[Any]) -> NDArray[np.uint32] | None:
+    """The weights of these classes as integers, of which the largest possible one is 2**20; classes not named weigh 1.
 
-
-def class_weight_scale(weights: Mapping[Any, float], classes: NDArray[Any]) -> float:
-    """The scale that makes the largest weight of these classes 2**20."""
-    return 2**20 / max(weights.get(label, 1.0) for label in classes.tolist())
+    The unit depends on the weights alone, not on the classes that happen to be there.
+    """
+    if weights is None:
+        return None
+    unit = max(1.0, *weights.values()) if weights else 1.0
+    named = np.array([weights.get(label, 1.0) for label in classes.tolist()])
+    return np.maximum(np.rint(named / unit * 2**20), 1).astype(np.uint32)
 
 
 def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:

@@ -31,7 +31,6 @@ from ._state import (
 from ._validation import (
     Batch,
     class_keys,
-    class_weight_scale,
     class_weights_of,
     core_params,
     extended_classes,
@@ -60,7 +59,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     n_estimators : int, default=100
         Number of trees (the paper's T).
     max_depth : int or None, default=20
-        Depth at which every node is a leaf (d_max), at most 1000, which is also what None means.
+        Depth at which every node is a leaf (d_max), at most 256, which is also what None means.
     n_thresholds : int or None, default=25
         Thresholds sampled per attribute at a greedy node (k). None considers all valid ones, as an ordinary random
         forest does; deletions are then slower, as large nodes are not cached.
@@ -201,18 +200,17 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             classes, codes = extended_classes(known, batch.labels)
             seed = seed_from(self.random_state)
             class_weight = class_weights_of(self.class_weight, classes, codes, batch.weights)
-            scale = class_weight_scale(class_weight, classes) if class_weight else 1.0
-            weights = integer_class_weights(class_weight, classes, scale) if class_weight else None
+            weights = integer_class_weights(class_weight, classes)
             params = core_params(self, rows.shape[1], seed)
             is_lazy(self.lazy)
             forest = self._empty_core(params, rows.shape[1], classes, weights)
-            forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), None)
+            with _in_our_words():
+                forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), None)
 
         self._forest = forest
         self._params = params
         self._lock = threading.RLock()
         self._first_fresh_id = batch.next_fresh
-        self._class_weight_scale = scale
         self.class_weight_ = class_weight
         self.classes_ = classes
         self.seed_ = seed
@@ -269,16 +267,17 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             # Before the core has the new classes, so that no prediction has more columns than there are labels.
             self.classes_, codes = extended_classes(self.classes_, batch.labels)
             self._first_fresh_id = batch.next_fresh
-            cost = self._forest.add_rows(
-                batch.ids,
-                batch.rows,
-                codes,
-                batch.weights,
-                class_keys(self.classes_),
-                self._integer_class_weights(),
-                n_threads(self.n_jobs),
-                is_lazy(self.lazy),
-            )
+            with _in_our_words():
+                cost = self._forest.add_rows(
+                    batch.ids,
+                    batch.rows,
+                    codes,
+                    batch.weights,
+                    class_keys(self.classes_),
+                    integer_class_weights(self.class_weight_, self.classes_),
+                    n_threads(self.n_jobs),
+                    is_lazy(self.lazy),
+                )
         return UpdateReport.from_core(batch.ids, cost)
 
     def deletion_cost(self, ids: ArrayLike | Iterable[int] | int) -> UpdateReport:
@@ -370,7 +369,6 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 "params": params_state(self._params),
                 "classes": labels_state(self.classes_),
                 "class_weight": pairs_state(self.class_weight_),
-                "class_weight_scale": self._class_weight_scale,
                 "n_features_in": self.n_features_in_,
                 "feature_names_in": names,
                 "first_fresh_id": self._first_fresh_id,
@@ -391,9 +389,10 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise CorruptModelError(f"it has {len(sections) - 2} trees instead of {params.n_trees}")
         trees = [section(sections, f"tree{tree:08}") for tree in range(params.n_trees)]
         self.class_weight_ = pairs_from(meta, "class_weight")
-        self._class_weight_scale = float(entry(meta, "class_weight_scale", float))
         self.classes_ = classes
-        forest = self._empty_core(params, n_attributes, classes, self._integer_class_weights())
+        forest = self._empty_core(
+            params, n_attributes, classes, integer_class_weights(self.class_weight_, self.classes_)
+        )
         try:
             forest.restore(_as_array(rows), [_as_array(tree) for tree in trees], n_threads(n_jobs), None)
         except (_core.CorruptData, _core.InvalidArgument) as error:
@@ -465,7 +464,7 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def tree_view(self, tree: int) -> TreeView:
         """A tree as arrays over its nodes."""
         check_is_fitted(self)
-        return TreeView.from_core(self._tree_arrays(tree), self._integer_class_weights())
+        return TreeView.from_core(self._tree_arrays(tree), integer_class_weights(self.class_weight_, self.classes_))
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """For each row and tree, the leaf that the row reaches: its place among the nodes in preorder."""
@@ -517,11 +516,6 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise InvalidInputError(f"tree must be in [0, {n_trees - 1}], but is {tree!r}.")
         return self._forest.tree_arrays(tree)
 
-    def _integer_class_weights(self) -> NDArray[np.uint32] | None:
-        if self.class_weight_ is None:
-            return None
-        return integer_class_weights(self.class_weight_, self.classes_, self._class_weight_scale)
-
     def _empty_core(
         self, params: _core.Params, n_attributes: int, classes: NDArray[Any], weights: NDArray[np.uint32] | None
     ) -> _core.Forest:
@@ -538,6 +532,15 @@ class DareForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         except _core.UnknownRow:
             unknown = row_ids[self._forest.holds(row_ids) == 0]
             raise UnknownRowError(unknown.tolist(), self._forest.n_rows) from None
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    """Turns the core's refusal of rows into an error of the package."""
+    try:
+        yield
+    except _core.InvalidArgument as error:
+        raise InvalidInputError(str(error)) from None
 
 
 def _as_array(data: memoryview) -> NDArray[np.uint8]:
