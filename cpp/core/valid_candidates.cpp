@@ -96,16 +96,31 @@ std::optional<ValidCandidates> ValidCandidates::scan(NodeView const& node, Attri
     return candidates;
 }
 
-// Makes the prefix from the distinct values in `work`; false if there is only one.
+// Makes the candidates from the distinct values in `work`; false if there is only one.
 bool ValidCandidates::scan_table(std::uint32_t n_wanted, Workspace& work) {
     if (work.values.size() < 2)
         return false;
     bound_ = bound_for(n_wanted, work);
+    // A prefix of n_wanted out of n_valid candidates holds about that share of all values.
+    auto const n_valid_ones = static_cast<double>(work.ranks.size());
+    auto const n_values = static_cast<double>(work.values.size());
+    are_boundaries_ = bound_ == kEverything || n_valid_ones * n_valid_ones < n_wanted * n_values;
+    if (are_boundaries_)
+        bound_ = kEverything;
     fill_from_table(work);
     return true;
 }
 
-// All cuts within the bound among the distinct values in `work`.
+// Whether the i-th of the distinct values in `work` is a cut.
+bool ValidCandidates::is_cut(Workspace const& work, std::size_t i) const {
+    if (!are_boundaries_)
+        return work.values[i] != kMissing && rank(work.values[i]) <= bound_;
+    std::span<Count const> const table = work.value_counts;
+    return i + 1 < work.values.size() &&
+           are_mixed(table.subspan(i * n_classes_, n_classes_), table.subspan((i + 1) * n_classes_, n_classes_));
+}
+
+// All cuts among the distinct values in `work`.
 void ValidCandidates::fill_from_table(Workspace& work) {
     cuts_.clear();
     counts_.clear();
@@ -115,13 +130,12 @@ void ValidCandidates::fill_from_table(Workspace& work) {
         counts_.insert(counts_.end(), counts.begin(), counts.end());
     };
     for (std::size_t i = 0; i < work.values.size(); ++i) {
-        Value const value = work.values[i];
         auto const at = table.subspan(i * n_classes_, n_classes_);
         accumulate(work.left, at);
-        if (value == kMissing || rank(value) > bound_)
+        if (!is_cut(work, i))
             continue;
         bool const is_last = i + 1 == work.values.size();
-        cuts_.push_back({value, is_last ? kNoValue : work.values[i + 1]});
+        cuts_.push_back({work.values[i], is_last ? kNoValue : work.values[i + 1]});
         append(work.left);
         append(at);
         if (is_last)
@@ -132,16 +146,15 @@ void ValidCandidates::fill_from_table(Workspace& work) {
     }
 }
 
-// The rank of the n_wanted-th valid candidate among the distinct values in `work`.
+// The rank of the n_wanted-th valid candidate among the distinct values in `work`; leaves the ranks of all of them
+// there.
 std::uint64_t ValidCandidates::bound_for(std::uint32_t n_wanted, Workspace& work) const {
-    if (n_wanted == kAllThresholds)
-        return kEverything;
     work.ranks.clear();
     std::span<Count const> const counts = work.value_counts;
     for (std::size_t i = 0; i + 1 < work.values.size(); ++i)
         if (are_mixed(counts.subspan(i * n_classes_, n_classes_), counts.subspan((i + 1) * n_classes_, n_classes_)))
             work.ranks.push_back(rank(work.values[i]));
-    if (work.ranks.size() < n_wanted)
+    if (n_wanted == kAllThresholds || work.ranks.size() < n_wanted)
         return kEverything;
     auto const wanted = work.ranks.begin() + (n_wanted - 1);
     std::ranges::nth_element(work.ranks, wanted);
@@ -232,13 +245,41 @@ void ValidCandidates::remove(Value value, Vote vote) {
 }
 
 // False if the value is a new one within the bound: its bucket cannot be told from the others'.
-bool ValidCandidates::add(Value value, Vote vote) {
+bool ValidCandidates::add_to_prefix(Value value, Vote vote) {
     std::size_t const cut = first_cut_from(value);
-    bool const is_cut = cut < cuts_.size() && cuts_[cut].value == value;
-    if (!is_cut && value != kMissing && rank(value) <= bound_)
+    bool const is_known = cut < cuts_.size() && cuts_[cut].value == value;
+    if (!is_known && value != kMissing && rank(value) <= bound_)
         return false;
     count(cut, value, vote);
     return true;
+}
+
+// False unless the row leaves its run what it is: of one class, or a single value.
+bool ValidCandidates::add_to_run(Value value, Vote vote) {
+    std::size_t const cut = first_cut_from(value);
+    bool const is_first_run = cut == 0;
+    if (!is_first_run && value < cuts_[cut - 1].next)
+        return false;  // between a candidate and its next value
+    // A value of the run, and the rows there: all rows of a run of several values are of the class of these.
+    Value const known = is_first_run ? cuts_.front().value : cuts_[cut - 1].next;
+    auto const at_known = is_first_run ? counts(0, kAt) : counts(cut - 1, kAtNext);
+    bool const is_of_one_class = is_pure(at_known) && at_known[vote.label] > 0;
+    bool const is_single_value =
+        !is_pure(at_known) || (!is_first_run && cut < cuts_.size() && cuts_[cut].value == known);
+    if (!is_of_one_class && !(is_single_value && value == known))
+        return false;
+    count(cut, value, vote);
+    return true;
+}
+
+// Whether the boundaries are known once the rows are counted: not if a value beside one of them lost its last row,
+// which makes neighbours of others.
+bool ValidCandidates::update_boundaries() {
+    for (std::size_t cut = 0; cut < cuts_.size(); ++cut)
+        if (all_zero(counts(cut, kAt)) || all_zero(counts(cut, kAtNext)))
+            return false;
+    drop_cuts([this](std::size_t cut) { return !is_valid(cut); });
+    return !cuts_.empty();
 }
 
 bool ValidCandidates::update(Dataset const& data, Changes const& changes, SampleSize const& size) {
@@ -246,8 +287,11 @@ bool ValidCandidates::update(Dataset const& data, Changes const& changes, Sample
     for (Slot const slot : changes.removed)
         remove(column[slot], data.vote(slot));
     for (Slot const slot : changes.added)
-        if (!add(column[slot], data.vote(slot)))
+        if (!(are_boundaries_ ? add_to_run(column[slot], data.vote(slot))
+                              : add_to_prefix(column[slot], data.vote(slot))))
             return false;
+    if (are_boundaries_)
+        return update_boundaries();
     if (!settle_nexts())
         return false;
     drop_cuts([this](std::size_t cut) { return all_zero(counts(cut, kAt)); });  // values without rows are no cuts
@@ -335,6 +379,7 @@ bool ValidCandidates::equals_recount(NodeView const& node, std::uint32_t n_thres
     ValidCandidates recount(attribute_, node.key, n_classes_);
     tabulate(node, node.data.column(attribute_), work);
     recount.bound_ = bound_;
+    recount.are_boundaries_ = are_boundaries_;
     recount.fill_from_table(work);
     return cuts_ == recount.cuts_ && counts_ == recount.counts_ && (bound_ == kEverything || n_valid() >= n_thresholds);
 }

@@ -19,9 +19,15 @@ struct SampleSize {
     std::uint32_t min_sampled_rows;
 };
 
-// The cached prefix: all distinct values of an attribute on a node whose rank is within a bound, valid or not, the
-// largest value among them. A new valid candidate is either in the prefix, and becomes valid before our eyes, or beyond
-// it and rightly ignored.
+// Kept in one of two forms, whichever is shorter.
+//
+// *Prefix*: all distinct values whose rank is within a bound, valid or not, the largest value among them. A new valid
+// candidate is either in the prefix, and becomes valid before our eyes, or beyond it and rightly ignored.
+//
+// *Boundaries*: all valid candidates and nothing else. The values between two of them, a *run*, are of one class, or
+// the run is a single value. So a row that comes to or leaves a run of its own class changes no candidate. This is the
+// form for rare classes, and for attributes that separate the classes well, where few candidates are valid and a prefix
+// would have to hold almost every value.
 class ValidCandidates {
 public:
     // Nothing if the attribute is constant.
@@ -68,12 +74,15 @@ private:
     [[nodiscard]] bool scan_table(std::uint32_t n_wanted, Workspace& work);
     [[nodiscard]] bool sample(NodeView const& node, std::uint32_t n_wanted, Workspace& work);
     [[nodiscard]] std::uint64_t bound_for(std::uint32_t n_wanted, Workspace& work) const;
+    [[nodiscard]] bool is_cut(Workspace const& work, std::size_t i) const;
     void fill_from_table(Workspace& work);
     void tighten(std::uint32_t n_wanted, Workspace& work);
     void start(std::span<Value const> cut_values);
     void count(std::size_t cut, Value value, Vote vote);
     void remove(Value value, Vote vote);
-    [[nodiscard]] bool add(Value value, Vote vote);
+    [[nodiscard]] bool add_to_prefix(Value value, Vote vote);
+    [[nodiscard]] bool add_to_run(Value value, Vote vote);
+    [[nodiscard]] bool update_boundaries();
     [[nodiscard]] bool settle_nexts();
     template <typename Predicate>
     void drop_cuts(Predicate const& is_dropped);
@@ -82,7 +91,8 @@ private:
     Attribute attribute_;
     std::size_t n_classes_;
     Key candidate_key_;
-    std::uint64_t bound_ = kEverything;
+    bool are_boundaries_ = false;
+    std::uint64_t bound_ = kEverything;  // of a prefix
     WipedVector<Cut> cuts_;
     std::vector<Count> counts_;
 };

@@ -1,0 +1,643 @@
+"""Choosing parameters as the paper does (its section 4, "Hyperparameter Tuning"). See docs/tuning.md.
+
+First T, d_max and k of a *greedy* forest, one without random nodes, by cross-validation over a grid. Then d_rmax of
+that forest, raised one by one until the score falls below that of the greedy one by more than a *tolerance*. An
+*evaluation* is the score of a forest of one *setting* on one fold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.util import find_spec
+from itertools import chain, product
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score, get_scorer, make_scorer
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import resample
+
+from ._container import json_section, write_atomically
+from ._validation import INTEGER, NUMBER, core_params, float32_matrix, label_array, n_threads, seed_from
+from .errors import InvalidInputError, shown
+from .forest import DareForestClassifier
+
+FORMAT = 1
+DECIMALS = 12  # scores that agree to so many are equal: the last bits depend on the order of sums
+TUNED = ("n_estimators", "max_depth", "n_thresholds", "random_depth")
+WITHOUT_EFFECT = ("lazy", "n_jobs", "random_state")  # on a score; the search has a seed of its own
+
+Scorer = Callable[[Any, Any, Any], float]
+Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Stage = Callable[[str, int], Callable[[], None]]
+
+
+class Setting(NamedTuple):
+    """The parameters that are tuned: the paper's T, d_max, k and d_rmax."""
+
+    n_estimators: int
+    max_depth: int
+    n_thresholds: int | None
+    random_depth: int = 0
+
+    @property
+    def cost(self) -> tuple[float, ...]:
+        """Orders greedy settings by what they cost: by trees, then depth, then thresholds."""
+        return self.n_estimators, self.max_depth, math.inf if self.n_thresholds is None else self.n_thresholds
+
+
+# ------------------------------------------------------------------------------------------------------------- result
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """What `tune` found.
+
+    Attributes
+    ----------
+    metric : str
+        What the scores are: "average_precision", "roc_auc", "accuracy", or the `scoring` that was asked for.
+    scores : list of dict
+        A row for each setting: its parameters, `score` and `std` over the folds, and the scores of the `folds`. The
+        greedy settings come first, then the best of them with random nodes. Fits into `pandas.DataFrame(scores)`.
+    best_params : dict
+        The best greedy setting.
+    best_score : float
+        Its score.
+    random_depths : dict
+        The `random_depth` chosen for each tolerance.
+    n_rows : int
+        Number of rows in the search.
+    estimator : DareForestClassifier
+        The forest, not fitted, that all other parameters come from.
+    fitted_forest : DareForestClassifier or None
+        The forest of the smallest tolerance, fitted on all rows; None with `refit=False`.
+    """
+
+    metric: str
+    scores: list[dict[str, Any]] = field(repr=False)
+    best_params: dict[str, Any]
+    best_score: float
+    random_depths: dict[float, int]
+    n_rows: int
+    estimator: DareForestClassifier = field(repr=False)
+    fitted_forest: DareForestClassifier | None = field(repr=False)
+
+    def forest(self, tolerance: float | None = None) -> DareForestClassifier:
+        """A forest, not fitted, with the parameters for this tolerance; by default the smallest one.
+
+        If there were no tolerances, it is the greedy forest.
+        """
+        chosen: DareForestClassifier = clone(self.estimator)
+        chosen.set_params(**self.best_params, random_depth=self._random_depth(tolerance))
+        return chosen
+
+    def fit(self, X: ArrayLike, y: ArrayLike, tolerance: float | None = None, **others: Any) -> DareForestClassifier:
+        """`forest(tolerance)`, fitted on these rows. The `others` (`ids`, `sample_weight`) go to its `fit`."""
+        return self.forest(tolerance).fit(X, y, **others)
+
+    def table(self, n_best: int | None = 10) -> str:
+        """The best greedy settings, all of them with None, and the steps of the random depth, as text."""
+        ranked = sorted(self._greedy, key=_rank)
+        listed = ranked[:n_best]
+        lines = [f"{self.metric}, cross-validated on {self.n_rows} rows", "", _HEADING, *map(_line, listed)]
+        if len(ranked) > len(listed):
+            lines.append(f"… and {len(ranked) - len(listed)} greedy settings that are no better")
+        if self.random_depths:
+            lines += ["", _HEADING, *map(_line, self._by_random_depth), ""]
+        lines += [
+            f"within {t:.4g} of the greedy score: random_depth={depth}" for t, depth in self.random_depths.items()
+        ]
+        return "\n".join(lines)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scores; returns the figure. Needs matplotlib.
+
+        Without `ax` there are two plots: the greedy scores (the best over k) by depth, a line for each number of trees,
+        and the scores by random depth with a line for each tolerance. With `ax` the second is drawn there.
+        """
+        pyplot = _pyplot()
+        if ax is None:
+            _, (left, ax) = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")
+            self._plot_greedy(left)
+        self._plot_random_depth(ax)
+        return ax.figure
+
+    def _plot_greedy(self, ax: Any) -> None:
+        for n_trees in sorted({row["n_estimators"] for row in self._greedy}):
+            best: dict[int, float] = {}
+            for row in (row for row in self._greedy if row["n_estimators"] == n_trees):
+                best[row["max_depth"]] = max(row["score"], best.get(row["max_depth"], -math.inf))
+            ax.plot(list(best), list(best.values()), marker="o", label=f"T = {n_trees}")
+        ax.set(xlabel="max_depth (d_max)", ylabel=self.metric, title="greedy forests, best over k")
+        ax.legend()
+
+    def _plot_random_depth(self, ax: Any) -> None:
+        rows = self._by_random_depth
+        depths = [row["random_depth"] for row in rows]
+        ax.errorbar(depths, [row["score"] for row in rows], [row["std"] for row in rows], marker="o", capsize=3)
+        for i, (tolerance, depth) in enumerate(self.random_depths.items(), start=1):
+            label = f"tolerance {tolerance:.4g}: {depth}"
+            ax.axhline(self.best_score - tolerance, color=f"C{i}", linestyle="--", label=label)
+        setting = ", ".join(f"{name}={value}" for name, value in self.best_params.items())
+        ax.set(xlabel="random_depth (d_rmax)", ylabel=self.metric, title=setting)
+        if self.random_depths:
+            ax.legend()
+
+    @property
+    def _greedy(self) -> list[dict[str, Any]]:
+        return [row for row in self.scores if row["random_depth"] == 0]
+
+    @property
+    def _by_random_depth(self) -> list[dict[str, Any]]:
+        """The rows of the best setting, from random depth 0 on."""
+        return [row for row in self.scores if all(row[name] == value for name, value in self.best_params.items())]
+
+    def _random_depth(self, tolerance: float | None) -> int:
+        if tolerance is None:
+            return self.random_depths[min(self.random_depths)] if self.random_depths else 0
+        if tolerance not in self.random_depths:
+            known = shown(self.random_depths) or "none"
+            raise InvalidInputError(f"No random_depth was chosen for the tolerance {tolerance!r}; there are: {known}.")
+        return self.random_depths[tolerance]
+
+
+_HEADING = f"{'trees':>6}{'depth':>7}{'thresholds':>12}{'random depth':>14}{'score':>9}{'std':>9}"
+
+
+def _line(row: dict[str, Any]) -> str:
+    n_thresholds = "all" if row["n_thresholds"] is None else row["n_thresholds"]
+    return (
+        f"{row['n_estimators']:>6}{row['max_depth']:>7}{n_thresholds:>12}{row['random_depth']:>14}"
+        f"{row['score']:>9.4f}{row['std']:>9.4f}"
+    )
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("A plot needs matplotlib. Install it with: pip install 'deciduous[plot]'") from error
+    return pyplot
+
+
+# ----------------------------------------------------------------------------------------------------------- protocol
+
+
+def tune(
+    estimator: DareForestClassifier | None,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_estimators: Iterable[int] | int = (10, 25, 50, 100, 250),
+    max_depth: Iterable[int] | int = (1, 3, 5, 10, 20),
+    n_thresholds: Iterable[int | None] | int | None = (5, 10, 25, 50),
+    tolerances: Iterable[float] | float = (0.001, 0.0025, 0.005, 0.01),
+    scoring: str | Scorer | None = None,
+    cv: Any = 5,
+    subsample: float | int | None = None,
+    refit: bool = True,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: bool = False,
+    resume_from: str | os.PathLike[str] | None = None,
+) -> TuningResult:
+    """Choose T, d_max and k by cross-validation, then the largest d_rmax that costs no more than a tolerance.
+
+    Of equally good settings the cheaper one is chosen: fewer trees, then lower depth, then fewer thresholds. The result
+    does not depend on `n_jobs`.
+
+    Parameters
+    ----------
+    estimator : DareForestClassifier or None
+        Where all other parameters come from. None stands for `DareForestClassifier(random_state=random_state)`.
+    X, y : arrays
+        Rows and labels, as for `fit`.
+    n_estimators, max_depth, n_thresholds : numbers to try
+        The grid. The defaults are the paper's.
+    tolerances : numbers
+        By how much the score may fall, in absolute terms: 0.001 is the paper's "0.1%". Without any, no random nodes are
+        tried.
+    scoring : str, callable or None
+        A scorer as in scikit-learn. None chooses by the share of positive rows; see `metric_for`.
+    cv : int, splitter or iterable of (train, test)
+        The number of stratified folds, or the folds.
+    subsample : float, int or None
+        Share or number of the rows that the search uses, drawn with the same mix of classes; for large data.
+    refit : bool
+        Whether to fit the forest of the smallest tolerance on all rows in the end.
+    n_jobs : int or None
+        Evaluations at the same time, in threads; -1 for all processors.
+    random_state : int, RandomState instance or None
+        Decides the subsample, the folds and the seed of the forests in the search.
+    progress : bool
+        Show a progress bar, if `rich` is installed.
+    resume_from : path or None
+        A file to which each evaluation is added as soon as it is finished. If it is there already, what it holds is not
+        done again; it must come from the same data and settings, though the grid and the tolerances may differ.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from deciduous.tuning import tune
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = tune(None, X, y, n_estimators=[5, 10], max_depth=[1, 3], n_thresholds=5, random_state=0)
+    >>> result.metric
+    'accuracy'
+    >>> result.fitted_forest.n_rows_
+    150
+    """
+    template = _template(estimator, random_state, n_jobs)
+    rows = float32_matrix(clone(template), X, reset=True)
+    labels = label_array(y, len(rows))
+    grid = _grid(template, rows.shape[1], n_estimators, max_depth, n_thresholds)
+    accepted = _checked_tolerances(tolerances)
+    metric, scorer = _scorer(scoring, labels)
+    threads = n_threads(n_jobs)
+    seed = _search_seed(random_state, resume_from)
+    chosen = _search_rows(labels, subsample, seed)
+    part, part_labels = rows[chosen], labels[chosen]
+    folds = _folds(part, part_labels, np.unique(labels), cv, seed)
+    drawn = {"seed": seed, "scoring": metric, "subsample": _digest(chosen), "cv": _digest(*chain(*folds))}
+    journal = _Journal.opened(resume_from, _header(template, _digest(rows, labels), drawn))
+    with _progress_bar(progress) as stage:
+        search = _Search(template, part, part_labels, folds, scorer, seed, journal, threads, stage)
+        search.run(grid)
+        best = min(grid, key=lambda setting: _rank(search.row(setting)))
+        depths = random_depths_within(accepted, search.by_random_depth(best))
+    result = TuningResult(
+        metric=metric,
+        scores=[search.row(setting) for setting in [*grid, *_tried(best, depths)]],
+        best_params={name: value for name, value in best._asdict().items() if name != "random_depth"},
+        best_score=search.row(best)["score"],
+        random_depths=depths,
+        n_rows=len(part),
+        estimator=template,
+        fitted_forest=None,
+    )
+    return replace(result, fitted_forest=result.fit(X, y)) if refit else result
+
+
+def metric_for(y: ArrayLike) -> str:
+    """The paper's metric for these labels, by the share of positive rows: those of the greater of two labels.
+
+    "average_precision" below 1%, "roc_auc" up to 20%, "accuracy" above, and for more than two classes.
+    """
+    classes, counts = np.unique(label_array(y, None), return_counts=True)
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"Tuning needs rows of two classes or more, but y has only {shown(classes) or 'no rows'}."
+        )
+    n_rows, n_positive = int(counts.sum()), int(counts[-1])
+    if len(classes) > 2 or 5 * n_positive > n_rows:
+        return "accuracy"
+    return "average_precision" if 100 * n_positive < n_rows else "roc_auc"
+
+
+def random_depths_within(tolerances: Iterable[float], scores: Iterable[float]) -> dict[float, int]:
+    """For each tolerance, the last random depth before the score first falls by more than it.
+
+    `scores` are those of the random depths 0, 1, 2, …; no more of them are asked for than the tolerances need.
+    """
+    last = dict.fromkeys(tolerances, 0)
+    within = list(last)
+    if not within:
+        return last
+    following = iter(scores)
+    greedy = next(following)
+    for depth, score in enumerate(following, start=1):
+        within = [tolerance for tolerance in within if round(greedy - score - tolerance, DECIMALS) <= 0]
+        last |= dict.fromkeys(within, depth)
+        if not within:
+            break
+    return last
+
+
+def _rank(row: dict[str, Any]) -> tuple[float, ...]:
+    """Better rows have lower ranks."""
+    return (-round(row["score"], DECIMALS), *Setting(*(row[name] for name in TUNED)).cost)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Scores settings on the folds, in threads; what the journal holds is not done again."""
+
+    template: DareForestClassifier
+    rows: NDArray[np.float32]
+    labels: NDArray[Any]
+    folds: list[Fold]
+    scorer: Scorer
+    seed: int
+    journal: _Journal
+    n_threads: int
+    stage: Stage
+
+    def run(self, grid: Sequence[Setting]) -> None:
+        """Score these settings."""
+        advance = self.stage("greedy forests", len(grid) * len(self.folds))
+        self._evaluate(grid, advance)
+
+    def by_random_depth(self, best: Setting) -> Iterator[float]:
+        """The scores of the random depths from 0 to the depth of the trees, worked out when asked for."""
+        advance = self.stage("random depth", best.max_depth * len(self.folds))
+        yield self.row(best)["score"]
+        for depth in range(1, best.max_depth + 1):
+            setting = best._replace(random_depth=depth)
+            self._evaluate([setting], advance)
+            yield self.row(setting)["score"]
+
+    def row(self, setting: Setting) -> dict[str, Any]:
+        """What is known of a setting whose evaluations are finished."""
+        scores = [self.journal.scores[setting, fold] for fold in range(len(self.folds))]
+        return {**setting._asdict(), "score": fmean(scores), "std": pstdev(scores), "folds": scores}
+
+    def _evaluate(self, settings: Sequence[Setting], advance: Callable[[], None]) -> None:
+        wanted = [(setting, fold) for setting in settings for fold in range(len(self.folds))]
+        missing = [key for key in wanted if key not in self.journal.scores]
+        for _ in range(len(wanted) - len(missing)):
+            advance()
+        n_inner = max(1, self.n_threads // max(1, len(missing)))
+        # Threads that share memory, whatever the caller's joblib settings; the largest first, to end together.
+        run = Parallel(n_jobs=self.n_threads, require="sharedmem")
+        run(delayed(self._score)(setting, fold, n_inner, advance) for setting, fold in reversed(missing))
+
+    def _score(self, setting: Setting, fold: int, n_inner: int, advance: Callable[[], None]) -> None:
+        train, test = self.folds[fold]
+        forest = clone(self.template).set_params(**setting._asdict(), random_state=self.seed, n_jobs=n_inner)
+        forest.fit(self.rows[train], self.labels[train])
+        score = self.scorer(forest, self.rows[test], self.labels[test])
+        if not isinstance(score, NUMBER) or not math.isfinite(score):
+            raise InvalidInputError(
+                f"A score must be a finite number, but scoring gave {score!r} for {setting} on fold {fold}."
+            )
+        self.journal.record(setting, fold, float(score))
+        advance()
+
+
+def _tried(best: Setting, random_depths: dict[float, int]) -> list[Setting]:
+    """The settings with random nodes that were scored: up to the first that no tolerance allows."""
+    if not random_depths:
+        return []
+    last = min(max(random_depths.values()) + 1, best.max_depth)
+    return [best._replace(random_depth=depth) for depth in range(1, last + 1)]
+
+
+@contextmanager
+def _progress_bar(is_shown: bool) -> Iterator[Stage]:
+    """Gives a function that begins a stage of the search and returns what to call after each of its steps."""
+    if not is_shown or find_spec("rich") is None:
+        yield lambda _description, _n_steps: lambda: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, transient=True) as bar:
+        yield lambda description, n_steps: partial(bar.advance, bar.add_task(description, total=n_steps))
+
+
+# ---------------------------------------------------------------------------------------------------------- arguments
+
+
+def _template(estimator: Any, random_state: Any, n_jobs: int | None) -> DareForestClassifier:
+    if estimator is None:
+        return DareForestClassifier(random_state=random_state, n_jobs=n_jobs)
+    if not isinstance(estimator, DareForestClassifier):
+        raise InvalidInputError(
+            f"tune needs a DareForestClassifier, or None for one with default parameters, but got {estimator!r}."
+        )
+    unfitted: DareForestClassifier = clone(estimator)
+    return unfitted
+
+
+def _grid(
+    template: DareForestClassifier, n_attributes: int, n_estimators: Any, max_depth: Any, n_thresholds: Any
+) -> list[Setting]:
+    """All greedy settings, the cheapest first."""
+    trial = clone(template)
+    axes = {"n_estimators": n_estimators, "max_depth": max_depth, "n_thresholds": n_thresholds}
+    for name, values in axes.items():
+        axes[name] = _several(name, values)
+        for value in axes[name]:
+            core_params(trial.set_params(**{name: value}), n_attributes, 0)  # refuses what no forest can have
+    if not all(axes.values()):
+        raise InvalidInputError(f"{next(name for name in axes if not axes[name])} is empty: give the numbers to try.")
+    if None in axes["max_depth"]:
+        raise InvalidInputError("max_depth must be numbers, without None: random_depth is raised up to it.")
+    return sorted({Setting(*values) for values in product(*axes.values())}, key=lambda setting: setting.cost)
+
+
+def _several(name: str, values: Any) -> list[Any]:
+    """The values as Python's own numbers, if they are numbers; one value is a list of one."""
+    if isinstance(values, str | bytes):
+        raise InvalidInputError(f"{name} must be a number or a list of numbers, but is {values!r}.")
+    several = list(values) if isinstance(values, Iterable) else [values]
+    return [value.item() if isinstance(value, np.generic) else value for value in several]
+
+
+def _checked_tolerances(tolerances: Any) -> list[float]:
+    given = _several("tolerances", tolerances)
+    for tolerance in given:
+        if isinstance(tolerance, bool) or not isinstance(tolerance, NUMBER) or not 0 <= tolerance < math.inf:
+            raise InvalidInputError(
+                f"tolerances must be numbers of at least 0, such as 0.001 for 0.1%, but {tolerance!r} is among them."
+            )
+    return sorted({float(tolerance) for tolerance in given})
+
+
+def _scorer(scoring: Any, labels: NDArray[Any]) -> tuple[str, Scorer]:
+    """The name of the metric, and the function that scores a forest."""
+    by_rate = metric_for(labels)
+    if scoring is None and by_rate == "average_precision":  # scikit-learn's own takes the label 1 to be positive
+        positive = np.unique(labels)[-1].item()
+        return by_rate, make_scorer(average_precision_score, response_method="predict_proba", pos_label=positive)
+    if callable(scoring):
+        return _text(scoring), scoring
+    name = by_rate if scoring is None else scoring
+    try:
+        return name, get_scorer(name)
+    except ValueError:
+        raise InvalidInputError(
+            f"scoring must be None, the name of a scorer of scikit-learn such as 'roc_auc', or a function of "
+            f"(forest, X, y), but is {scoring!r}."
+        ) from None
+
+
+def _text(value: Any) -> str:
+    """A value as text that is the same in every process."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))
+
+
+def _search_seed(random_state: Any, resume_from: str | os.PathLike[str] | None) -> int:
+    """The seed of the search: the one of an earlier run if there is no other.
+
+    It is a digest, since it is written to the file, and the seed of the forest in the end should stay secret.
+    """
+    if random_state is None and resume_from is not None:
+        earlier = _read_header(Path(resume_from))
+        if earlier is not None:
+            return int(earlier["settings"]["seed"])
+    seed = hashlib.blake2b(f"deciduous search {seed_from(random_state)}".encode(), digest_size=8)
+    return int.from_bytes(seed.digest(), "little")
+
+
+def _generator(seed: int) -> np.random.RandomState:
+    return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
+
+
+def _search_rows(labels: NDArray[Any], subsample: Any, seed: int) -> NDArray[np.intp]:
+    """The places of the rows that the search uses, ascending."""
+    everything = np.arange(len(labels))
+    if subsample is None:
+        return everything
+    is_count = isinstance(subsample, INTEGER) and not isinstance(subsample, bool) and 1 <= subsample <= len(labels)
+    if not is_count and not (isinstance(subsample, float | np.floating) and 0 < subsample <= 1):
+        raise InvalidInputError(
+            f"subsample must be None, a share in (0.0, 1.0] or a number of rows in [1, {len(labels)}], "
+            f"but is {subsample!r}."
+        )
+    n_rows = int(subsample) if is_count else max(1, round(subsample * len(labels)))
+    drawn = resample(everything, replace=False, n_samples=n_rows, stratify=labels, random_state=_generator(seed))
+    return np.sort(drawn)
+
+
+def _folds(rows: NDArray[np.float32], labels: NDArray[Any], classes: NDArray[Any], cv: Any, seed: int) -> list[Fold]:
+    if not isinstance(cv, INTEGER):
+        return _given_folds(rows, labels, cv)
+    if isinstance(cv, bool) or cv < 2:
+        raise InvalidInputError(f"cv must be at least 2 folds, but is {cv!r}.")
+    for label in classes.tolist():
+        n_held = int((labels == label).sum())
+        if n_held < cv:
+            raise InvalidInputError(
+                f"Class {label!r} has {n_held} rows in the search, too few for cv={cv} folds. Use fewer folds, a "
+                "larger subsample, or a splitter that does without, such as KFold."
+            )
+    splitter = StratifiedKFold(int(cv), shuffle=True, random_state=_generator(seed))
+    return list(splitter.split(rows, labels))
+
+
+def _given_folds(rows: NDArray[np.float32], labels: NDArray[Any], cv: Any) -> list[Fold]:
+    try:
+        splits = check_cv(cv, labels, classifier=True).split(rows, labels)
+        folds = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"cv must be a number of folds, a splitter or (train, test) pairs: {error}") from error
+    if not folds:
+        raise InvalidInputError("cv gives no folds: it must give at least one pair of (train, test).")
+    return folds
+
+
+# ------------------------------------------------------------------------------------------------------------ journal
+
+
+def _header(template: DareForestClassifier, data: str, drawn: dict[str, Any]) -> dict[str, Any]:
+    """What evaluations depend on, beside their settings."""
+    others = {name: _text(value) for name, value in template.get_params().items() if name not in TUNED + WITHOUT_EFFECT}
+    return {"deciduous_tuning": FORMAT, "data": data, "settings": drawn | others}
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+class _Journal:
+    """Finished evaluations, in memory and, with a path, in a file of JSON lines of which the first is the header."""
+
+    def __init__(self, scores: dict[tuple[Setting, int], float], path: Path | None = None) -> None:
+        self.scores = scores
+        self.path = path
+        self._lock = threading.Lock()
+
+    @classmethod
+    def opened(cls, path: str | os.PathLike[str] | None, header: dict[str, Any]) -> _Journal:
+        """The journal in this file, begun if it is not there, refused if it belongs to another search."""
+        if path is None:
+            return cls({})
+        file = Path(path)
+        earlier = _read_header(file)
+        if earlier is None:
+            write_atomically(file, [json_section(header) + b"\n"])
+            return cls({}, file)
+        _refuse_other_search(file, earlier, header)
+        return cls(_read_evaluations(file), file)
+
+    def record(self, setting: Setting, fold: int, score: float) -> None:
+        """Keep an evaluation; when this returns it is on the disk."""
+        line = json_section({**setting._asdict(), "fold": fold, "score": score}) + b"\n"
+        with self._lock:
+            if self.path is not None:
+                # Opened anew each time, so that nothing is left open when a search is interrupted.
+                with self.path.open("ab") as file:
+                    file.write(line)
+                    file.flush()
+                    os.fsync(file.fileno())
+            self.scores[setting, fold] = score
+
+
+def _read_header(path: Path) -> dict[str, Any] | None:
+    """The first line of a journal; None if there is no file, or an empty one."""
+    if not path.exists() or path.stat().st_size == 0:
+        return None
+    with path.open("rb") as file:
+        first = file.readline(2**20)
+    try:
+        header = json.loads(first)
+        is_ours = header["deciduous_tuning"] == FORMAT and isinstance(header["settings"]["seed"], int)
+        is_ours = is_ours and isinstance(header["data"], str)
+    except (ValueError, KeyError, TypeError):
+        is_ours = False
+    if not is_ours:
+        raise InvalidInputError(f"resume_from={str(path)!r} is not a file that tune wrote; it was left as it is.")
+    return header  # type: ignore[no-any-return]
+
+
+def _refuse_other_search(path: Path, earlier: dict[str, Any], header: dict[str, Any]) -> None:
+    there, here = earlier["settings"], header["settings"]
+    differing = ["X or y"] if earlier["data"] != header["data"] else []
+    differing += [name for name in here if there.get(name) != here[name]]
+    if "seed" in differing:  # which decides the others
+        differing = [name for name in differing if name not in ("subsample", "cv")]
+    if differing:
+        names = ", ".join("random_state" if name == "seed" else name for name in differing)
+        raise InvalidInputError(
+            f"resume_from={str(path)!r} belongs to another search; it differs in: {names}. Nothing was changed. Name "
+            "another file, or remove this one to begin anew."
+        )
+
+
+def _read_evaluations(path: Path) -> dict[tuple[Setting, int], float]:
+    """What the lines after the first say. The last line may be damaged, by a crash: it is cut off."""
+    with path.open("rb") as file:
+        header, *lines = file
+    scores: dict[tuple[Setting, int], float] = {}
+    end = len(header)
+    for number, line in enumerate(lines, start=2):
+        try:
+            if not line.endswith(b"\n"):
+                raise ValueError("the line has no end")
+            entry = json.loads(line)
+            scores[Setting(*(entry[name] for name in TUNED)), entry["fold"]] = float(entry["score"])
+        except (ValueError, KeyError, TypeError) as error:
+            if number <= len(lines):
+                raise InvalidInputError(f"Line {number} of resume_from={str(path)!r} is damaged: {error!r}.") from None
+            os.truncate(path, end)
+        end += len(line)
+    return scores

@@ -1,0 +1,82 @@
+"""Makes golden model files, once for each version of the format: `python tests/make_golden_files.py`.
+
+Files that exist are kept: a golden file shows what an old release wrote, so it is never made anew.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from deciduous import DareForestClassifier
+
+GOLDEN_FOLDER = Path(__file__).parent / "data" / "golden"
+
+
+def columns(n_rows: int, seed: int) -> np.ndarray:
+    """Four columns: numbers, ties, indicators, and numbers of which a third are missing."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack(
+        [rng.normal(size=n_rows), rng.integers(0, 5, n_rows), rng.integers(0, 2, n_rows), rng.normal(size=n_rows)]
+    ).astype(np.float32)
+    X[rng.random(n_rows) < 1 / 3, 3] = np.nan
+    return X
+
+
+def greedy_with_missing_values() -> DareForestClassifier:
+    """300 rows, so that the first column has more than 256 values and is stored plainly."""
+    X = columns(300, seed=1)
+    y = (X[:, 0] + X[:, 1] > 2).astype(int) + np.isnan(X[:, 3])
+    return DareForestClassifier(n_estimators=3, max_depth=6, n_thresholds=5, random_state=11).fit(X, y)
+
+
+def weighted_strings_sampled() -> DareForestClassifier:
+    """String labels, row weights, class weights, and each row in two of five trees."""
+    X = columns(60, seed=2)
+    y = np.array(["oak", "beech", "Lärche"])[(X[:, 1] % 3).astype(int)]
+    return DareForestClassifier(
+        n_estimators=5,
+        max_depth=4,
+        n_thresholds=None,
+        criterion="entropy",
+        max_samples=0.4,
+        class_weight={"oak": 2.5, "Lärche": 0.1, "elm": 3.0},
+        random_state=2**64 - 1,
+    ).fit(X, y, ids=np.arange(60) * 7 - 100, sample_weight=np.arange(60) % 4)
+
+
+def uniform_random_after_updates() -> DareForestClassifier:
+    """Uniform candidates below random nodes; rows came and went, one class went altogether, another came late."""
+    X = columns(80, seed=3)
+    y = (X[:, 0] > 0).astype(int)
+    y[:5] = 7
+    forest = DareForestClassifier(
+        n_estimators=4, max_depth=5, random_depth=2, candidates="uniform", n_thresholds=3, random_state=5
+    ).fit(X, y)
+    forest.delete(range(20))
+    forest.add(columns(10, seed=4), [0, 1, -3, 0, 1, -3, 0, 1, -3, 0])
+    return forest
+
+
+FORESTS: dict[str, Callable[[], DareForestClassifier]] = {
+    "v1-greedy-with-missing-values": greedy_with_missing_values,
+    "v1-weighted-strings-sampled": weighted_strings_sampled,
+    "v1-uniform-random-after-updates": uniform_random_after_updates,
+}
+
+
+def main() -> None:
+    """Write what is missing, and print the fingerprints to pin."""
+    GOLDEN_FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, make in FORESTS.items():
+        path = GOLDEN_FOLDER / f"{name}.forest"
+        if path.exists():
+            print(f"{name}: exists, kept")
+            continue
+        forest = make()
+        forest.save(path)
+        print(f"{name}: {forest.fingerprint()}, {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,671 @@
+"""Model files: what is loaded is what was saved, down to the bit, and a crash while saving never costs the old file."""
+
+import copy
+import errno
+import os
+import pickle
+import re
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import deciduous
+from deciduous import DareForestClassifier, EmptyForestError
+from deciduous._container import read_container
+from make_golden_files import GOLDEN_FOLDER
+from strategies import TUNINGS, build_forest, class_weights, datasets, forest_options
+from test_forest import fitted_on, rows_of, small_forest
+
+PROBES = rows_of(40, seed=3).X
+N_FRESH = 5
+
+
+def copied(forest: DareForestClassifier) -> DareForestClassifier:
+    """The forest after a trip through bytes."""
+    return DareForestClassifier.from_bytes(forest.to_bytes())
+
+
+def assert_same(loaded: DareForestClassifier, forest: DareForestClassifier, probes: np.ndarray = PROBES) -> None:
+    """Everything that a user can see is the same, and what is inside is consistent."""
+    assert loaded.fingerprint() == forest.fingerprint()
+    assert loaded.ids_.tolist() == forest.ids_.tolist()
+    assert loaded.n_rows_ == forest.n_rows_
+    assert loaded.classes_.tolist() == forest.classes_.tolist()
+    assert loaded.classes_.dtype == forest.classes_.dtype
+    assert loaded.class_weight_ == forest.class_weight_
+    assert loaded.n_features_in_ == forest.n_features_in_
+    assert loaded.seed_ == forest.seed_
+    assert loaded.check() is None
+    assert loaded.verify()
+    if forest.n_rows_:
+        assert loaded.predict_proba(probes).tobytes() == forest.predict_proba(probes).tobytes()
+        assert loaded.predict(probes).tolist() == forest.predict(probes).tolist()
+
+
+def assert_goes_on_alike(loaded: DareForestClassifier, forest: DareForestClassifier) -> None:
+    """Deleting and adding does the same to both, fresh ids included."""
+    doomed = forest.ids_[:: max(1, forest.n_rows_ // 7)]
+    assert loaded.delete(doomed).n_rows == forest.delete(doomed).n_rows
+    assert loaded.fingerprint() == forest.fingerprint()
+    X = np.resize(PROBES, (N_FRESH, forest.n_features_in_))
+    y = np.resize(forest.classes_, N_FRESH)
+    assert loaded.add(X, y).ids == forest.add(X, y).ids
+    assert loaded.fingerprint() == forest.fingerprint()
+    assert loaded.check() is None
+    assert loaded.verify()
+
+
+def sections_of(forest: DareForestClassifier) -> dict[str, bytes]:
+    """What the file of a forest consists of."""
+    return {name: bytes(data) for name, data in read_container(memoryview(forest.to_bytes())).items()}
+
+
+# ------------------------------------------------------------------------------------------------------ round trips
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "random nodes": {"random_depth": 3},
+    "random trees": {"random_depth": 10},
+    "all thresholds": {"n_thresholds": None},
+    "uniform candidates": {"candidates": "uniform", "n_thresholds": 3},
+    "extra trees": {"candidates": "uniform", "n_thresholds": 1},
+    "entropy": {"criterion": "entropy"},
+    "all features": {"max_features": None},
+    "share of features": {"max_features": 0.5},
+    "log2 features": {"max_features": "log2"},
+    "no depth limit": {"max_depth": None},
+    "one level": {"max_depth": 1},
+    "large leaves": {"min_samples_leaf": 7, "min_samples_split": 20},
+    "sampled rows": {"max_samples": 0.3},
+    "some trees without rows": {"n_estimators": 50, "max_samples": 0.02},
+    "weights of classes": {"class_weight": {0: 3.5, 2: 0.1}},
+    "balanced classes": {"class_weight": "balanced"},
+    "weights of classes that do not exist": {"class_weight": {0: 2.0, 99: 7.0}},
+    "lazy": {"lazy": True},
+    "threads": {"n_jobs": 2},
+    "largest seed": {"random_state": 2**64 - 1},
+    "one tree": {"n_estimators": 1},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_every_parameter_survives_a_round_trip(options: dict[str, Any], tmp_path: Path) -> None:
+    """The loaded forest is the same, has the same parameters, and goes on in the same way."""
+    data = rows_of(150)
+    forest = fitted_on(data, **options)
+    forest.save(tmp_path / "model.forest")
+    loaded = deciduous.load(tmp_path / "model.forest")
+    assert loaded.get_params() == forest.get_params()
+    assert_same(loaded, forest)
+    assert_goes_on_alike(loaded, forest)
+
+
+@settings(max_examples=80)
+@given(data=datasets(), tuning=TUNINGS, draw=st.data())
+def test_any_forest_survives_a_round_trip(data: Any, tuning: dict[str, int], draw: st.DataObject) -> None:
+    """Tiny hostile data sets with every combination of parameters, before and after an update."""
+    options = draw.draw(forest_options(data.X.shape[1], class_weights(np.unique(data.y).tolist())))
+    forest = build_forest(options, tuning).fit(data.X, data.y, ids=data.ids, sample_weight=data.weights)
+    loaded = copied(forest)
+    assert_same(loaded, forest, data.X)
+    assert loaded.to_bytes() == forest.to_bytes()
+    doomed = draw.draw(st.lists(st.sampled_from(forest.ids_.tolist()), unique=True))
+    forest.delete(doomed)
+    loaded.delete(doomed)
+    assert_same(loaded, forest, data.X)
+
+
+LABELS: dict[str, np.ndarray] = {
+    "strings": np.array(["no", "yes", "perhaps"]),
+    "unicode": np.array(["ä", "日本", "🌲 tree", "", " "]),
+    "strings that look like numbers": np.array(["1", "1.0", "True"]),
+    "strings of a wide type": np.array(["a", "b"], dtype="<U40"),
+    "objects": np.array(["no", "yes"], dtype=object),
+    "booleans": np.array([False, True]),
+    "bytes of a kind": np.array([-128, 127], dtype=np.int8),
+    "small unsigned": np.array([0, 65535], dtype=np.uint16),
+    "large integers": np.array([-(2**63), 0, 2**63 - 1]),
+    "large unsigned": np.array([0, 2**64 - 1], dtype=np.uint64),
+    "whole floats": np.array([0.0, 1.0, -3.0]),
+    "whole narrow floats": np.array([0.0, 1.0, -3.0], dtype=np.float32),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels_of_every_kind_survive(labels: np.ndarray) -> None:
+    """Values and type of the labels are the same, and predictions too."""
+    data = rows_of(90)
+    forest = small_forest().fit(data.X, labels[np.arange(90) % len(labels)])
+    loaded = copied(forest)
+    assert_same(loaded, forest)
+    assert_goes_on_alike(loaded, forest)
+    assert loaded.to_bytes() == forest.to_bytes()
+
+
+@pytest.mark.parametrize("dtype", ["<f2", ">i8", ">f8", ">U5"])
+def test_labels_of_rare_types_can_be_saved(dtype: str) -> None:
+    """What fit accepts, save stores: half floats, and numbers and strings in the other byte order."""
+    data = rows_of(40)
+    forest = small_forest().fit(data.X, (data.y > 0).astype(dtype))
+    loaded = copied(forest)
+    assert loaded.classes_.tolist() == forest.classes_.tolist()
+    assert loaded.fingerprint() == forest.fingerprint()
+    assert loaded.predict(PROBES).tolist() == forest.predict(PROBES).tolist()
+
+
+@pytest.mark.parametrize("label", [None, (1, 2)], ids=["none", "tuple"])
+def test_class_weights_of_impossible_labels_do_not_make_a_file_unreadable(label: Any) -> None:
+    """A weight for something that is no label is refused by fit, or can be saved and loaded; it is not lost later."""
+    data = rows_of(40)
+    try:
+        forest = small_forest(class_weight={0: 2.0, label: 3.0}).fit(data.X, data.y)
+    except ValueError:
+        return
+    assert_same(copied(forest), forest)
+
+
+def test_missing_values_survive() -> None:
+    """NaN, columns of nothing but NaN, and one number among NaN."""
+    data = rows_of(80)
+    X = data.X.copy()
+    X[::3, 0] = np.nan
+    X[:, 1] = np.nan
+    X[1:, 2] = np.nan
+    X[::2, 3] = -0.0
+    forest = small_forest(random_depth=2).fit(X, data.y)
+    loaded = copied(forest)
+    assert_same(loaded, forest, X)
+    assert_goes_on_alike(loaded, forest)
+
+
+def test_columns_of_many_values_survive() -> None:
+    """With more than 256 values a column is stored plainly."""
+    X = np.random.default_rng(0).normal(size=(600, 3)).astype(np.float32)
+    X[:, 1] = np.arange(600) % 256
+    forest = small_forest().fit(X, X[:, 0] > 0)
+    loaded = copied(forest)
+    assert_same(loaded, forest, X[:50])
+    assert_goes_on_alike(loaded, forest)
+
+
+def test_cached_nodes_go_on_exactly_after_loading() -> None:
+    """Statistics of large nodes are not in the file; many small updates after loading are exact all the same."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(2000, 4)).astype(np.float32)
+    forest = small_forest(n_estimators=3, random_depth=1).fit(X, rng.integers(0, 3, 2000))
+    loaded = copied(forest)
+    for row in range(0, 60, 3):
+        assert loaded.delete(row).n_rows == forest.delete(row).n_rows
+    loaded.add(X[:20] + 1, np.resize([0, 1], 20))
+    forest.add(X[:20] + 1, np.resize([0, 1], 20))
+    assert_same(loaded, forest, X[:50])
+
+
+def test_sample_weights_survive() -> None:
+    """A row of weight 3 still counts as three rows."""
+    data = rows_of(80)
+    weights = np.arange(80) % 4
+    forest = small_forest().fit(data.X, data.y, sample_weight=weights)
+    loaded = copied(forest)
+    assert loaded.n_rows_ == (weights > 0).sum()
+    assert_same(loaded, forest)
+    assert_goes_on_alike(loaded, forest)
+    heavy = np.full(len(data.X), 2**20)
+    forest = small_forest().fit(data.X, data.y, sample_weight=heavy)
+    assert_same(copied(forest), forest)
+
+
+def test_class_weights_survive_with_their_scale() -> None:
+    """A class added after loading gets the weight that it would have got without saving."""
+    data = rows_of(80)
+    forest = small_forest(class_weight={0: 0.2, 1: 7.7, 9: 3.3}).fit(data.X, data.y)
+    loaded = copied(forest)
+    for one in (loaded, forest):
+        one.add(PROBES[:10], np.full(10, 9))
+    assert_same(loaded, forest)
+
+
+def test_balanced_weights_stay_those_of_fit() -> None:
+    """They were resolved once; loading does not resolve them anew from the rows that are left."""
+    data = rows_of(80)
+    forest = small_forest(class_weight="balanced").fit(data.X, data.y)
+    forest.delete(np.flatnonzero(data.y == 1)[:10])
+    loaded = copied(forest)
+    assert loaded.class_weight == "balanced"
+    assert loaded.class_weight_ == forest.class_weight_
+    assert_same(loaded, forest)
+
+
+def test_classes_without_rows_keep_their_columns() -> None:
+    """A class whose rows were all deleted has its column of zeros after loading too, and can come back."""
+    data = rows_of(80)
+    forest = small_forest().fit(data.X, data.y)
+    forest.delete(np.flatnonzero(data.y == 1))
+    loaded = copied(forest)
+    assert loaded.predict_proba(PROBES).shape == (40, 3)
+    assert (loaded.predict_proba(PROBES)[:, 1] == 0).all()
+    assert_same(loaded, forest)
+    assert_goes_on_alike(loaded, forest)
+
+
+def test_classes_in_order_of_arrival_keep_that_order() -> None:
+    """Labels that came with `add` stay at the end, though they sort before the others."""
+    data = rows_of(60)
+    forest = small_forest().fit(data.X, np.array(["m", "z"])[data.y % 2])
+    forest.add(PROBES[:6], ["a", "q", "a longer label than those before", "a", "q", "b"])
+    loaded = copied(forest)
+    assert loaded.classes_.tolist() == ["m", "z", *sorted({"a", "q", "a longer label than those before", "b"})]
+    assert_same(loaded, forest)
+
+
+def test_classes_known_in_advance_survive() -> None:
+    """`partial_fit` may name classes that have no rows yet."""
+    data = rows_of(60)
+    forest = small_forest().partial_fit(data.X, data.y, classes=[0, 1, 2, 3, 4])
+    loaded = copied(forest)
+    assert_same(loaded, forest)
+    assert loaded.predict_proba(PROBES).shape == (40, 5)
+
+
+def test_empty_forest_survives() -> None:
+    """A forest whose rows were all deleted can be saved, loaded and added to."""
+    data = rows_of(50)
+    forest = small_forest(max_samples=0.5).fit(data.X, data.y)
+    forest.delete(forest.ids_)
+    loaded = copied(forest)
+    assert_same(loaded, forest)
+    with pytest.raises(EmptyForestError):
+        loaded.predict(PROBES)
+    assert loaded.add(data.X, data.y).ids == forest.add(data.X, data.y).ids == tuple(range(50, 100))
+    assert_same(loaded, forest)
+
+
+def test_postponed_work_is_done_before_saving() -> None:
+    """A lazy forest with unbuilt nodes is stored as the forest that it stands for."""
+    data = rows_of(300)
+    lazy = small_forest(lazy=True).fit(data.X, data.y)
+    eager = small_forest().fit(data.X, data.y)
+    for forest in (lazy, eager):
+        forest.delete(range(0, 300, 2))
+    assert lazy._forest.n_unbuilt > 0
+    loaded = copied(lazy)
+    assert loaded._forest.n_unbuilt == 0
+    assert loaded.lazy
+    assert_same(loaded, eager)
+
+
+def test_ids_of_any_size_survive() -> None:
+    """Negative ids, and the smallest and largest ones."""
+    ids = [-(2**63), -5, 0, 7, 2**62]
+    forest = small_forest().fit(PROBES[:5], [0, 1, 0, 1, 1], ids=ids)
+    loaded = copied(forest)
+    assert loaded.ids_.tolist() == ids
+    assert_same(loaded, forest)
+    assert_goes_on_alike(loaded, forest)
+    forest.add(PROBES[:1], [0], ids=[2**63 - 1])
+    assert copied(forest).ids_[-1] == 2**63 - 1
+
+
+def test_fresh_ids_are_never_used_twice_after_loading() -> None:
+    """The largest id ever used is remembered, even if its row is gone."""
+    forest = small_forest().fit(PROBES, np.arange(40) % 2)
+    forest.delete([38, 39])
+    assert copied(forest).add(PROBES[:2], [0, 1]).ids == (40, 41)
+
+
+def test_names_of_columns_survive() -> None:
+    """A forest trained on a data frame knows its columns after loading, and refuses others."""
+    data = rows_of(60)
+    frame = pd.DataFrame(data.X, columns=[f"größe {i}" for i in range(8)])
+    forest = small_forest().fit(frame, data.y)
+    loaded = copied(forest)
+    assert loaded.feature_names_in_.tolist() == frame.columns.tolist()
+    assert loaded.feature_names_in_.dtype == forest.feature_names_in_.dtype
+    assert loaded.predict_proba(frame).tobytes() == forest.predict_proba(frame).tobytes()
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.rename(columns={"größe 0": "other"}))
+    assert not hasattr(copied(fitted_on(data)), "feature_names_in_")
+
+
+def test_parameters_that_are_no_plain_values_are_left_out() -> None:
+    """A generator is not stored; the seed that it gave is."""
+    data = rows_of(40)
+    forest = small_forest(random_state=np.random.RandomState(5)).fit(data.X, data.y)
+    loaded = copied(forest)
+    assert loaded.random_state is None
+    assert_same(loaded, forest)
+
+
+def test_numpy_parameters_are_stored_as_plain_ones() -> None:
+    """A parameter that came out of a grid of NumPy numbers does not hinder saving."""
+    data = rows_of(40)
+    options = {"n_estimators": np.int64(3), "max_samples": np.float64(0.5), "lazy": np.bool_(True)}
+    forest = small_forest(**options, class_weight={np.int64(1): np.float32(2.0)}).fit(data.X, data.y)
+    loaded = copied(forest)
+    assert (loaded.n_estimators, loaded.max_samples, loaded.lazy) == (3, 0.5, True)
+    assert_same(loaded, forest)
+
+
+# -------------------------------------------------------------------------------------------------- canonical bytes
+
+
+@pytest.mark.parametrize("options", [{}, {"max_samples": 0.4, "random_depth": 2}], ids=["plain", "sampled"])
+def test_equal_forests_have_equal_bytes(options: dict[str, Any]) -> None:
+    """Rows and trees are stored without a trace of how they came about."""
+    data = rows_of(120)
+    forest = small_forest(**options).fit(data.X, data.y)
+    history = small_forest(**options).fit(data.X[60:], data.y[60:], ids=range(60, 120))
+    history.add(PROBES, np.arange(40) % 3, ids=range(500, 540))
+    history.add(data.X[:60], data.y[:60], ids=range(60))
+    history.delete(range(500, 540))
+    one, other = sections_of(forest), sections_of(history)
+    assert {name for name in one if one[name] != other[name]} <= {"meta"}
+
+
+def test_saving_what_was_loaded_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Of bytes, of files, and whatever the number of threads."""
+    forest = fitted_on(rows_of(100), class_weight="balanced")
+    data = forest.to_bytes()
+    assert DareForestClassifier.from_bytes(data).to_bytes() == data
+    assert DareForestClassifier.from_bytes(bytearray(data), n_jobs=2).to_bytes() == data
+    assert DareForestClassifier.from_bytes(memoryview(data)).to_bytes() == data
+    forest.save(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == data
+
+
+# ------------------------------------------------------------------------------------------------- pickle and copies
+
+COPIES: dict[str, Callable[[Any, Path], Any]] = {
+    "pickle": lambda forest, _: pickle.loads(pickle.dumps(forest)),
+    "pickle protocol 2": lambda forest, _: pickle.loads(pickle.dumps(forest, protocol=2)),
+    "joblib": lambda forest, folder: joblib.load(joblib.dump(forest, folder / "forest.joblib")[0]),
+    "copy": lambda forest, _: copy.copy(forest),
+    "deepcopy": lambda forest, _: copy.deepcopy(forest),
+}
+
+
+@pytest.mark.parametrize("copier", COPIES.values(), ids=COPIES)
+def test_copies_are_the_same_and_independent(copier: Callable[[Any, Path], Any], tmp_path: Path) -> None:
+    """A copy goes on by itself, and the original does not notice."""
+    forest = fitted_on(rows_of(100), class_weight={1: 2.0}, max_samples=0.5)
+    before = forest.fingerprint()
+    other = copier(forest, tmp_path)
+    assert other.get_params() == forest.get_params()
+    assert_same(other, forest)
+    other.delete(other.ids_[:50])
+    assert forest.fingerprint() == before
+    assert_goes_on_alike(copier(forest, tmp_path), forest)
+
+
+def test_pickle_keeps_parameters_that_files_leave_out() -> None:
+    """A generator goes through pickle, as for any estimator."""
+    data = rows_of(40)
+    forest = small_forest(random_state=np.random.RandomState(5)).fit(data.X, data.y)
+    assert isinstance(pickle.loads(pickle.dumps(forest)).random_state, np.random.RandomState)
+
+
+@pytest.mark.parametrize("copier", COPIES.values(), ids=COPIES)
+def test_unfitted_forests_can_be_copied(copier: Callable[[Any, Path], Any], tmp_path: Path) -> None:
+    """Without rows there are only parameters."""
+    forest = small_forest(lazy=True)
+    other = copier(forest, tmp_path)
+    assert other.get_params() == forest.get_params()
+    assert not hasattr(other, "classes_")
+
+
+def test_clone_of_a_loaded_forest_trains_the_same_forest() -> None:
+    """The parameters are those of the forest that was saved."""
+    data = rows_of(100)
+    forest = fitted_on(data, class_weight={0: 2.0, 1: 0.5}, random_depth=2)
+    again = clone(copied(forest)).fit(data.X, data.y, ids=data.ids)
+    assert again.fingerprint() == forest.fingerprint()
+
+
+def test_subclasses_load_as_themselves() -> None:
+    """`from_bytes` is a class method."""
+
+    class Special(DareForestClassifier):
+        pass
+
+    data = fitted_on(rows_of(30)).to_bytes()
+    assert type(Special.from_bytes(data)) is Special
+
+
+# ---------------------------------------------------------------------------------------------------- saving to disk
+
+FILE_CALLS = ("open", "write", "fsync", "close", "replace")
+
+
+class PowerCutError(BaseException):
+    """The process ends here."""
+
+
+class FaultyDisk:
+    """The functions of `os` that saving uses; the n-th call of them fails, before or after it has had its effect."""
+
+    def __init__(self, fail_at: int | None, error: Callable[[], BaseException], *, after: bool, for_good: bool) -> None:
+        self.fail_at = fail_at
+        self.error = error
+        self.after = after
+        self.for_good = for_good  # nothing works from the failure on, clearing up included
+        self.calls: list[str] = []
+        self.has_failed = False
+
+    def call(self, name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Calls the function, or fails."""
+        if self.has_failed and self.for_good:
+            raise PowerCutError
+        self.calls.append(name)
+        if len(self.calls) - 1 != self.fail_at:
+            return function(*args, **kwargs)
+        self.has_failed = True
+        if name == "close":  # a descriptor is gone even if closing it failed
+            function(*args, **kwargs)
+        elif name == "write" and self.after:  # the disk became full on the way
+            function(args[0], args[1][: len(args[1]) // 2])
+        elif self.after:
+            result = function(*args, **kwargs)
+            if name == "open":
+                os_close(result)
+        raise self.error()
+
+
+os_close = os.close
+
+
+@contextmanager
+def faulty(disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Saving meets this disk inside of the block."""
+    with monkeypatch.context() as patch:
+        for name in (*FILE_CALLS, "unlink"):
+            function = getattr(os, name)
+            patch.setattr(os, name, lambda *args, _n=name, _f=function, **kw: disk.call(_n, _f, *args, **kw))
+        yield
+
+
+def no_space() -> OSError:
+    """What a full disk says."""
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture(scope="module")
+def two_forests() -> tuple[DareForestClassifier, DareForestClassifier]:
+    """An old forest and a new one."""
+    old = fitted_on(rows_of(40), n_estimators=2)
+    new = copied(old)
+    new.delete(range(10))
+    return old, new
+
+
+def file_calls(forest: DareForestClassifier, path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The calls that saving makes when nothing fails."""
+    disk = FaultyDisk(None, no_space, after=False, for_good=False)
+    with faulty(disk, monkeypatch):
+        forest.save(path)
+    return disk.calls
+
+
+def test_file_is_on_the_disk_before_it_takes_its_name(two_forests: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """Write, sync, close, rename, and then sync the folder."""
+    calls = file_calls(two_forests[0], tmp_path / "model", monkeypatch)
+    text = " ".join(calls)
+    assert re.fullmatch(r"open( write)+ fsync close replace open fsync close", text), text
+
+
+FAILURES = {
+    "full disk": (no_space, False),
+    "interrupt": (KeyboardInterrupt, False),
+    "power cut": (PowerCutError, True),
+}
+
+
+@pytest.mark.parametrize("has_old", [True, False], ids=["over an old file", "new file"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("error", "for_good"), FAILURES.values(), ids=FAILURES)
+def test_failure_at_every_file_call_leaves_the_old_file_or_the_new_one(
+    two_forests: Any, tmp_path: Path, monkeypatch: Any, error: Any, for_good: bool, after: bool, has_old: bool
+) -> None:
+    """Each call fails in turn, before or after its effect; nothing is left beside the file unless the power went."""
+    old, new = two_forests
+    n_calls = len(file_calls(new, tmp_path / "probe", monkeypatch))
+    assert n_calls > 8
+    for n in range(n_calls):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        path = folder / "model.forest"
+        if has_old:
+            old.save(path)
+        disk = FaultyDisk(n, error, after=after, for_good=for_good)
+        with faulty(disk, monkeypatch), pytest.raises((OSError, KeyboardInterrupt, PowerCutError)):
+            new.save(path)
+        assert disk.has_failed
+        n_replace = disk.calls.index("replace") if "replace" in disk.calls else n_calls
+        is_new = n > n_replace or (n == n_replace and after)
+        assert path.exists() == (has_old or is_new)
+        if path.exists():
+            assert deciduous.load(path).fingerprint() == (new if is_new else old).fingerprint(), disk.calls[n]
+        if not for_good and not (after and n == 0):  # a descriptor that nobody got cannot be cleared up after
+            assert {p.name for p in folder.iterdir()} <= {"model.forest"}, disk.calls[n]
+
+
+def test_saving_works_again_after_a_power_cut(two_forests: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """What a dead process left behind does not stand in the way of one with the same number, as in containers."""
+    old, new = two_forests
+    path = tmp_path / "model.forest"
+    n_calls = len(file_calls(old, path, monkeypatch))
+    for n in range(n_calls):
+        disk = FaultyDisk(n, PowerCutError, after=True, for_good=True)
+        with faulty(disk, monkeypatch), pytest.raises(PowerCutError):
+            old.save(path)
+        new.save(path)
+        assert deciduous.load(path).fingerprint() == new.fingerprint()
+
+
+@pytest.mark.parametrize("at_most", [1, 7, 4096])
+def test_short_writes_are_continued(two_forests: Any, tmp_path: Path, monkeypatch: Any, at_most: int) -> None:
+    """The system may write less than it was asked to."""
+    forest = two_forests[0]
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:at_most]))
+    forest.save(tmp_path / "model.forest")
+    monkeypatch.undo()
+    assert (tmp_path / "model.forest").read_bytes() == forest.to_bytes()
+
+
+def test_saving_into_a_missing_folder_names_it(two_forests: Any, tmp_path: Path) -> None:
+    """A FileNotFoundError that says which file could not be written."""
+    with pytest.raises(FileNotFoundError, match=re.escape(str(tmp_path / "missing"))):
+        two_forests[0].save(tmp_path / "missing" / "model.forest")
+    assert not (tmp_path / "missing").exists()
+
+
+def test_saving_over_a_folder_is_an_error(two_forests: Any, tmp_path: Path) -> None:
+    """The folder stays as it was, with nothing beside it."""
+    (tmp_path / "model.forest").mkdir()
+    with pytest.raises(OSError, match="model.forest"):
+        two_forests[0].save(tmp_path / "model.forest")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.forest"]
+
+
+def test_paths_may_be_strings_and_relative(two_forests: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """As for `open`."""
+    monkeypatch.chdir(tmp_path)
+    two_forests[0].save("model")
+    assert deciduous.load("model").fingerprint() == two_forests[0].fingerprint()
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_the_longest_file_name_can_be_saved(two_forests: Any, tmp_path: Path) -> None:
+    """What is written aside has a name that fits too."""
+    path = tmp_path / ("m" * 255)
+    two_forests[0].save(path)
+    assert deciduous.load(path).fingerprint() == two_forests[0].fingerprint()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX")
+def test_a_private_file_stays_private(two_forests: Any, tmp_path: Path) -> None:
+    """A file with training rows that only its owner could read is not opened to all by saving over it."""
+    path = tmp_path / "model.forest"
+    two_forests[0].save(path)
+    path.chmod(0o600)
+    two_forests[1].save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_missing_file_is_the_usual_error(tmp_path: Path) -> None:
+    """Not a corrupt model: there is none."""
+    with pytest.raises(FileNotFoundError):
+        deciduous.load(tmp_path / "missing.forest")
+
+
+def test_loaded_file_may_be_replaced_and_removed(two_forests: Any, tmp_path: Path) -> None:
+    """A loaded forest does not depend on its file any more."""
+    old, new = two_forests
+    path = tmp_path / "model.forest"
+    old.save(path)
+    loaded = deciduous.load(path)
+    path.write_bytes(b"\0" * path.stat().st_size)
+    assert loaded.fingerprint() == old.fingerprint()
+    assert loaded.check() is None
+    new.save(path)
+    path.unlink()
+    assert_same(loaded, old)
+
+
+# ------------------------------------------------------------------------------------------------------ golden files
+
+# Never to be changed: files of format version 1 load for ever, as the forests that they were.
+GOLDEN = {
+    "v1-greedy-with-missing-values": "fea692c941cb6e4179b5d934158a77eb9753a8693e5e68b04431e718c06e0edc",
+    "v1-weighted-strings-sampled": "91f9900cb8e9585b6deffe8db81bb7ddb0aef146494ffeb047b1b61536ba14af",
+    "v1-uniform-random-after-updates": "87030d5c20db40d962ebe0e8f0fb08fa7bd79a35ef23fb3939728967386512f9",
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_file_loads_and_goes_on(name: str) -> None:
+    """It has the fingerprint that it had when it was written, and is still what retraining gives, after updates too."""
+    forest = deciduous.load(GOLDEN_FOLDER / f"{name}.forest")
+    assert forest.fingerprint() == GOLDEN[name]
+    assert forest.check() is None
+    assert forest.verify()
+    doomed = forest.ids_[::3]
+    assert forest.delete(doomed).n_rows == len(doomed)
+    forest.add(np.resize(PROBES, (N_FRESH, forest.n_features_in_)), np.resize(forest.classes_, N_FRESH))
+    assert forest.check() is None
+    assert forest.verify()
+
+
+def test_every_golden_file_is_pinned() -> None:
+    """None is forgotten."""
+    assert {path.stem for path in GOLDEN_FOLDER.glob("*.forest")} == set(GOLDEN)
