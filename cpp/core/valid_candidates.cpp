@@ -42,6 +42,12 @@ std::size_t first_not_below(std::span<Value const> values, Value value) {
     return begin;
 }
 
+// Whether all valid candidates are fewer than the values in a prefix with n_wanted of them, which is that share of all
+// values.
+bool are_boundaries_shorter(double n_valid, std::uint32_t n_wanted, double n_values) {
+    return n_valid * n_valid < n_wanted * n_values;
+}
+
 // Forgets the elements from `begin` on and overwrites their memory.
 template <typename Vector>
 void erase_tail(Vector& vector, std::size_t begin) {
@@ -101,10 +107,8 @@ bool ValidCandidates::scan_table(std::uint32_t n_wanted, Workspace& work) {
     if (work.values.size() < 2)
         return false;
     bound_ = bound_for(n_wanted, work);
-    // A prefix of n_wanted out of n_valid candidates holds about that share of all values.
-    auto const n_valid_ones = static_cast<double>(work.ranks.size());
-    auto const n_values = static_cast<double>(work.values.size());
-    are_boundaries_ = bound_ == kEverything || n_valid_ones * n_valid_ones < n_wanted * n_values;
+    are_boundaries_ = bound_ == kEverything || are_boundaries_shorter(static_cast<double>(work.ranks.size()), n_wanted,
+                                                                      static_cast<double>(work.values.size()));
     if (are_boundaries_)
         bound_ = kEverything;
     fill_from_table(work);
@@ -162,7 +166,8 @@ std::uint64_t ValidCandidates::bound_for(std::uint32_t n_wanted, Workspace& work
 }
 
 // Finds the prefix without sorting the column: one pass to find the values within a guessed bound, one pass to count.
-// False if the guesses come close to taking every value, when sorting is the better way.
+// False if boundaries are likely to be shorter, or if the guesses come close to taking every value: then sorting is
+// better.
 bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Workspace& work) {
     auto const n = static_cast<double>(node.slots.size());
     double same_class = 0;  // the chance that two rows agree, were values and labels independent
@@ -170,6 +175,8 @@ bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Works
         double const share = static_cast<double>(n_y) / static_cast<double>(sum(node.totals));
         same_class += share * share;
     }
+    if (are_boundaries_shorter((1 - same_class) * n, n_wanted, n))
+        return false;
     PlainView const view = node.data.column(attribute_).plain();
     for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 2; n_cuts < n / 2; n_cuts *= 4) {
         bound_ = static_cast<std::uint64_t>(n_cuts / n * 0x1p64);

@@ -130,7 +130,7 @@ class _Pictured:
 def _text_lines(pictured: _Pictured) -> list[str]:
     view = pictured.view
     lines = [pictured.summary()]
-    # What stands before a node, and before the lines below it. Not recursive: trees can be 1000 levels deep.
+    # What stands before a node, and before the lines below it. Not recursive: trees can be hundreds of levels deep.
     before = {0: ("", "")}
     for node in pictured.shown:
         branch, indent = before.pop(node)

@@ -149,14 +149,16 @@ class TuningResult:
     def _plot_random_depth(self, ax: Any) -> None:
         rows = self._by_random_depth
         depths = [row["random_depth"] for row in rows]
-        ax.errorbar(depths, [row["score"] for row in rows], [row["std"] for row in rows], marker="o", capsize=3)
+        scores, spread = [row["score"] for row in rows], [row["std"] for row in rows]
+        ax.errorbar(depths, scores, spread, marker="o", elinewidth=0.5, capsize=3)
         for i, (tolerance, depth) in enumerate(self.random_depths.items(), start=1):
-            label = f"tolerance {tolerance:.4g}: {depth}"
+            label = f"within {tolerance:.4g}: {depth}"
             ax.axhline(self.best_score - tolerance, color=f"C{i}", linestyle="--", label=label)
         setting = ", ".join(f"{name}={value}" for name, value in self.best_params.items())
         ax.set(xlabel="random_depth (d_rmax)", ylabel=self.metric, title=setting)
+        ax.xaxis.get_major_locator().set_params(integer=True)
         if self.random_depths:
-            ax.legend()
+            ax.legend(title="random_depth")
 
     @property
     def _greedy(self) -> list[dict[str, Any]]:

@@ -1,0 +1,264 @@
+"""Trees as text and as pictures show the tree that is there."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import NotFittedError
+
+from deciduous import DareForestClassifier, InvalidInputError
+from deciduous.inspection import KINDS
+from deciduous.pictures import COLOURS, export_text, plot_tree
+
+TINY = [[1, 0], [2, 0], [3, 1], [np.nan, 1], [np.nan, 0], [2.5, 1]]
+TINY_LABELS = ["no", "yes", "no", "yes", "yes", "no"]
+
+
+def tiny_forest(**params: Any) -> DareForestClassifier:
+    arguments = {"n_estimators": 1, "random_depth": 1, "random_state": 0} | params
+    return DareForestClassifier(**arguments).fit(TINY, TINY_LABELS)
+
+
+def iris_forest() -> DareForestClassifier:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return DareForestClassifier(3, random_depth=2, random_state=1).fit(X, y)
+
+
+# ---------------------------------------------------------------------------------------------------------------- text
+
+
+def test_text_shows_kinds_splits_and_counts() -> None:
+    """A whole tree: a random root, greedy nodes below, and a split of numbers from NaN."""
+    expected = """\
+tree 0: 6 rows, 9 nodes, depth 3
+random x0 <= 2.880  [6 rows | no: 3, yes: 3]
+├── greedy x1 <= 0.500  [3 rows | no: 2, yes: 1]
+│   ├── greedy x0 <= 1.500  [2 rows | no: 1, yes: 1]
+│   │   ├── leaf  [1 row | no: 1]
+│   │   └── leaf  [1 row | yes: 1]
+│   └── leaf  [1 row | no: 1]
+└── greedy x0 is not NaN  [3 rows | no: 1, yes: 2]
+    ├── leaf  [1 row | no: 1]
+    └── leaf  [2 rows | yes: 2]
+"""
+    assert export_text(tiny_forest()) == expected
+
+
+def test_text_is_cut_off_at_max_depth() -> None:
+    """Nodes below are counted; names and decimals are as asked for."""
+    expected = """\
+tree 0: 6 rows, 9 nodes, depth 3
+random size <= 2.9  [6 rows | no: 3, yes: 3]
+├── greedy kind <= 0.5  [3 rows | no: 2, yes: 1]
+│   └── … 4 nodes below
+└── greedy size is not NaN  [3 rows | no: 1, yes: 2]
+    └── … 2 nodes below
+"""
+    assert export_text(tiny_forest(), feature_names=["size", "kind"], decimals=1, max_depth=1) == expected
+
+
+def test_text_of_a_tree_without_rows_is_a_leaf() -> None:
+    """With one row in one tree of three, the other two have none."""
+    forest = DareForestClassifier(3, max_samples=0.3, random_state=0).fit([[1.0]], ["yes"])
+    texts = sorted(export_text(forest, tree).split("\n", 1)[1] for tree in range(3))
+    assert texts == ["leaf  [0 rows]\n", "leaf  [0 rows]\n", "leaf  [1 row | yes: 1]\n"]
+
+
+def test_text_uses_the_names_of_columns() -> None:
+    """A data frame brings its own names."""
+    frame = pd.DataFrame(TINY, columns=["width", "height"])
+    forest = DareForestClassifier(1, random_state=0).fit(frame, TINY_LABELS)
+    assert set(re.findall(r"greedy (\w+)", export_text(forest))) <= {"width", "height"}
+
+
+def test_text_follows_deletions() -> None:
+    """What is shown after a deletion is what a fresh fit shows."""
+    forest = tiny_forest()
+    forest.delete([0, 4])
+    kept = [1, 2, 3, 5]
+    fresh = DareForestClassifier(1, random_depth=1, random_state=0).fit(
+        [TINY[i] for i in kept], [TINY_LABELS[i] for i in kept], ids=kept
+    )
+    assert export_text(forest) == export_text(fresh)
+
+
+def test_text_has_a_line_for_each_node() -> None:
+    """And each kind as often as the tree has it."""
+    forest = iris_forest()
+    for tree in range(3):
+        lines = export_text(forest, tree).splitlines()[1:]
+        shown = [re.search(r"random|greedy|leaf", line)[0] for line in lines]
+        assert shown == [KINDS[kind] for kind in forest.tree_view(tree).kind]
+
+
+def test_text_of_a_deep_tree() -> None:
+    """Powers of two of alternating classes: uniform thresholds split off the greatest few at each level."""
+    n = 120
+    rows = np.float32(2.0) ** np.arange(n)[:, None]
+    forest = DareForestClassifier(1, max_depth=None, random_depth=200, random_state=0).fit(rows, np.arange(n) % 2)
+    assert forest.get_depth() > 40
+    assert len(export_text(forest).splitlines()) == len(forest.tree_view(0)) + 1
+
+
+# ------------------------------------------------------------------------------------------------------------ pictures
+
+
+@pytest.fixture
+def pyplot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Matplotlib without a screen; figures are closed afterwards."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    yield pyplot
+    pyplot.close("all")
+
+
+def boxes(ax: Any) -> list[Any]:
+    """The texts of the nodes: those in a box with an edge."""
+    return [text for text in ax.texts if text.get_bbox_patch() and text.get_bbox_patch().get_edgecolor()[3] > 0]
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_picture_shows_kinds_splits_and_counts() -> None:
+    """One box per node, in preorder, in the colour of its kind."""
+    colors = pytest.importorskip("matplotlib.colors")
+    forest = tiny_forest()
+    drawn = boxes(plot_tree(forest, max_depth=None))
+    expected = ["random", "greedy", "greedy", "leaf", "leaf", "leaf", "greedy", "leaf", "leaf"]
+    shown = [colors.to_hex(text.get_bbox_patch().get_facecolor()) for text in drawn]
+    assert shown == [COLOURS[kind] for kind in expected]
+    assert drawn[0].get_text() == "x0 <= 2.880\n6 rows\nno: 3, yes: 3"
+    assert drawn[6].get_text() == "x0 is not NaN\n3 rows\nno: 1, yes: 2"
+    assert drawn[8].get_text() == "2 rows\nyes: 2"
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_picture_is_cut_off_at_max_depth() -> None:
+    """Nodes at `max_depth` say how many are below."""
+    drawn = boxes(plot_tree(tiny_forest(), max_depth=1))
+    assert [text.get_text().splitlines()[-1] for text in drawn] == [
+        "no: 3, yes: 3",
+        "… 4 nodes below",
+        "… 2 nodes below",
+    ]
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_picture_is_written_as_png(tmp_path: Path) -> None:
+    """A real tree is drawn and saved."""
+    bunch = load_breast_cancer()
+    forest = DareForestClassifier(2, random_depth=2, random_state=1).fit(bunch.data, bunch.target_names[bunch.target])
+    ax = plot_tree(forest, feature_names=bunch.feature_names)
+    ax.figure.savefig(tmp_path / "tree.png")
+    assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("pyplot")
+@pytest.mark.parametrize("max_depth", [0, 2, 3, None])
+@pytest.mark.parametrize("tree", range(3))
+def test_boxes_do_not_overlap(max_depth: int | None, tree: int) -> None:
+    """Also with long names of features and classes."""
+    bunch = load_breast_cancer()
+    X, y = bunch.data[::3], bunch.target_names[bunch.target[::3]]
+    ax = plot_tree(
+        DareForestClassifier(3, random_depth=2, random_state=2).fit(X, y),
+        tree,
+        max_depth=max_depth,
+        feature_names=[f"the so-called {name}" for name in bunch.feature_names],
+    )
+    ax.figure.canvas.draw()
+    extents = [text.get_bbox_patch().get_window_extent() for text in boxes(ax)]
+    for i, extent in enumerate(extents):
+        assert not any(extent.overlaps(other) for other in extents[:i])
+
+
+def test_picture_is_drawn_into_given_axes(pyplot: Any) -> None:
+    """No figure is made then, and the Axes are returned."""
+    figure, axes = pyplot.subplots(1, 2)
+    assert plot_tree(iris_forest(), 1, ax=axes[1]) is axes[1]
+    assert pyplot.get_fignums() == [figure.number]
+    assert not axes[0].texts
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_picture_of_a_single_leaf() -> None:
+    """A forest of one class."""
+    ax = plot_tree(DareForestClassifier(1, random_state=0).fit([[1.0], [2.0]], [5, 5]))
+    assert [text.get_text() for text in boxes(ax)] == ["2 rows\n5: 2"]
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_picture_of_many_classes_names_some() -> None:
+    """Of ten classes, three, and how many more."""
+    rows = np.arange(10.0)[:, None]
+    drawn = boxes(plot_tree(DareForestClassifier(1, random_state=0).fit(rows, np.arange(10)), max_depth=0))
+    assert "0: 1, 1: 1, 2: 1\n7 more classes" in drawn[0].get_text()
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_dollar_signs_are_not_formulas() -> None:
+    """Names such as US$ and A$ are drawn as they are."""
+    ax = plot_tree(tiny_forest(), feature_names=["US$ and A$", r"$\frac"])
+    ax.figure.canvas.draw()
+
+
+# -------------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("show", [export_text, plot_tree])
+class TestRefused:
+    @pytest.fixture(autouse=True)
+    def _needs_matplotlib(self) -> None:
+        pytest.importorskip("matplotlib")
+
+    def test_empty_forest(self, show: Callable[..., Any]) -> None:
+        """There is nothing to draw."""
+        forest = tiny_forest()
+        forest.delete(range(6))
+        with pytest.raises(InvalidInputError, match="The forest holds no rows, so there is nothing"):
+            show(forest)
+
+    def test_unfitted_forest(self, show: Callable[..., Any]) -> None:
+        """As everywhere in scikit-learn."""
+        with pytest.raises(NotFittedError):
+            show(DareForestClassifier())
+
+    def test_tree_that_does_not_exist(self, show: Callable[..., Any]) -> None:
+        """The message says which there are."""
+        with pytest.raises(InvalidInputError, match=r"tree must be in \[0, 0\], but is 1"):
+            show(tiny_forest(), 1)
+
+    def test_wrong_number_of_names(self, show: Callable[..., Any]) -> None:
+        """A name for each feature, or none."""
+        with pytest.raises(InvalidInputError, match="feature_names has 1 names, but the forest has 2 features"):
+            show(tiny_forest(), feature_names=["size"])
+
+    @pytest.mark.parametrize("max_depth", [-1, 1.5, "2"])
+    def test_impossible_depth(self, show: Callable[..., Any], max_depth: Any) -> None:
+        """Whole numbers from zero."""
+        with pytest.raises(InvalidInputError, match=f"max_depth must be a whole number.*but is {max_depth!r}"):
+            show(tiny_forest(), max_depth=max_depth)
+
+
+def test_negative_decimals_are_refused() -> None:
+    """There is no such precision."""
+    with pytest.raises(InvalidInputError, match="decimals must be a whole number, zero or more, but is -1"):
+        export_text(tiny_forest(), decimals=-1)
+
+
+def test_missing_matplotlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says how to install it; text needs no library."""
+    for module in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"needs matplotlib, .*pip install deciduous\[plot\]"):
+        plot_tree(tiny_forest())
+    assert export_text(tiny_forest())
