@@ -23,6 +23,34 @@ void sort_slots(std::vector<Slot>& slots) {
             *place++ = base + static_cast<Slot>(64 * i) + static_cast<Slot>(std::countr_zero(word));
 }
 
+namespace {
+
+// Takes some of the ascending slots out, in place; how many are left.
+std::size_t remove_sorted(std::span<Slot> slots, std::span<Slot const> removed) {
+    if (removed.empty())
+        return slots.size();
+    auto kept = std::ranges::lower_bound(slots, removed.front());
+    auto gone = removed.begin();
+    for (auto slot = kept; slot != slots.end(); ++slot) {
+        while (gone != removed.end() && *gone < *slot)
+            ++gone;
+        if (gone == removed.end() || *gone != *slot)
+            *kept++ = *slot;
+    }
+    return static_cast<std::size_t>(kept - slots.begin());
+}
+
+// Merges ascending slots into the first n_held of `slots`, in place from behind; there is room for all.
+void insert_sorted(std::span<Slot> slots, std::size_t n_held, std::span<Slot const> added) {
+    std::size_t place = slots.size();
+    for (std::size_t n_left = added.size(); n_left > 0;) {
+        bool const takes_held = n_held > 0 && slots[n_held - 1] > added[n_left - 1];
+        slots[--place] = takes_held ? slots[--n_held] : added[--n_left];
+    }
+}
+
+}  // namespace
+
 Tree::Tree(Key root, std::size_t n_classes) : root_key_(root), n_classes_(n_classes), nodes_(1) {
     make_leaf(kRoot, std::vector<Count>(n_classes, 0), {});
 }
@@ -128,25 +156,20 @@ NodeIndex Tree::allocate_pair() {
 
 void Tree::change_rows(NodeIndex index, Dataset const& data, Changes const& changes) {
     Node& its = nodes_[index];
-    auto const before = rows(its);
-    std::vector<Slot> kept;
-    kept.reserve(before.size());
-    std::ranges::set_difference(before, changes.removed, std::back_inserter(kept));
-    std::vector<Slot> after;
-    after.reserve(kept.size() + changes.added.size());
-    std::ranges::merge(kept, changes.added, std::back_inserter(after));
-
-    auto const n_after = static_cast<Count>(after.size());
-    if (!WordBlocks::fit_alike(n_words(its.n_rows()), n_words(n_after))) {
-        std::vector<Count> const old_counts(counts(its).begin(), counts(its).end());
-        blocks_.free(its.link, n_words(its.n_rows()));
-        its.link = blocks_.allocate(n_words(n_after));
-        std::ranges::copy(old_counts, blocks_.block(its.link, n_classes_).begin());
+    Count const n_before = its.n_rows();
+    auto const block = blocks_.block(its.link, n_words(n_before));
+    apply_to_counts(block.first(n_classes_), data, changes);
+    std::size_t const n_kept = remove_sorted(block.subspan(n_classes_), changes.removed);
+    auto const n_after = static_cast<Count>(n_kept + changes.added.size());
+    if (!WordBlocks::fit_alike(n_words(n_before), n_words(n_after))) {
+        auto const moved = blocks_.allocate(n_words(n_after));  // may move all blocks
+        std::size_t const n_copied = n_classes_ + n_kept;
+        std::ranges::copy(blocks_.block(its.link, n_copied), blocks_.block(moved, n_copied).begin());
+        blocks_.free(its.link, n_words(n_before));
+        its.link = moved;
     }
     its.threshold_or_n = n_after;
-    auto const block = blocks_.block(its.link, n_words(n_after));
-    apply_to_counts(block.first(n_classes_), data, changes);
-    std::ranges::copy(after, block.begin() + static_cast<std::ptrdiff_t>(n_classes_));
+    insert_sorted(blocks_.block(its.link, n_words(n_after)).subspan(n_classes_), n_kept, changes.added);
 }
 
 void Tree::set_stats(NodeIndex index, SplitStats stats) {

@@ -200,8 +200,9 @@ private:
             rows_after(index, changes, rows.slots);
             require_consistent(stats, grower_.view(rows.slots, place.key), place, context_.params, worker_.work);
         }
-        // Half the size at which statistics are made, so that a row that comes and goes does not make and drop them.
-        if (2 * sum(stats.totals) < context_.tuning.min_cached_rows)
+        // Judged as if there were twice as many rows, so that a row that comes and goes does not make and drop them.
+        if (!grower_.is_worth_keeping(stats, 2 * std::size_t{sum(stats.totals)},
+                                      sampling_at(place.depth, context_.params)))
             tree_.drop_stats(index);
     }
 
