@@ -372,6 +372,17 @@ def test_equal_forests_have_equal_bytes(options: dict[str, Any]) -> None:
     assert {name for name in one if one[name] != other[name]} <= {"meta"}
 
 
+def test_bytes_do_not_tell_how_many_values_a_column_once_had() -> None:
+    """A column that deletions left with few values is stored as if it had never had more."""
+    X = np.arange(400, dtype=np.float32)[:, None]
+    y = np.arange(400) % 2
+    forest = small_forest().fit(X, y)
+    forest.delete(range(50, 400))
+    retrained = small_forest().fit(X[:50], y[:50])
+    assert forest.fingerprint() == retrained.fingerprint()
+    assert sections_of(forest)["rows"] == sections_of(retrained)["rows"]
+
+
 def test_saving_what_was_loaded_gives_the_same_bytes(tmp_path: Path) -> None:
     """Of bytes, of files, and whatever the number of threads."""
     forest = fitted_on(rows_of(100), class_weight="balanced")

@@ -11,6 +11,7 @@ from .errors import (
 from .forest import DareForestClassifier
 from .model_file import load
 from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
+from .tuning import TuningResult, tune
 
 __version__ = "0.1.0"
 
@@ -23,8 +24,10 @@ __all__ = [
     "MemoryUse",
     "NodeRecord",
     "RowExistsError",
+    "TuningResult",
     "UnknownRowError",
     "UpdateReport",
     "VerifyReport",
     "load",
+    "tune",
 ]

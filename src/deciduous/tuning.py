@@ -8,11 +8,9 @@ that forest, raised one by one until the score falls below that of the greedy on
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,7 +19,7 @@ from importlib.util import find_spec
 from itertools import chain, product
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -31,33 +29,18 @@ from sklearn.metrics import average_precision_score, get_scorer, make_scorer
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import resample
 
-from ._container import json_section, write_atomically
+from ._tuning_journal import TUNED, Journal, Setting, read_header
 from ._validation import INTEGER, NUMBER, core_params, float32_matrix, label_array, n_threads, seed_from
 from .errors import InvalidInputError, shown
 from .forest import DareForestClassifier
 
 FORMAT = 1
 DECIMALS = 12  # scores that agree to so many are equal: the last bits depend on the order of sums
-TUNED = ("n_estimators", "max_depth", "n_thresholds", "random_depth")
 WITHOUT_EFFECT = ("lazy", "n_jobs", "random_state")  # on a score; the search has a seed of its own
 
 Scorer = Callable[[Any, Any, Any], float]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 Stage = Callable[[str, int], Callable[[], None]]
-
-
-class Setting(NamedTuple):
-    """The parameters that are tuned: the paper's T, d_max, k and d_rmax."""
-
-    n_estimators: int
-    max_depth: int
-    n_thresholds: int | None
-    random_depth: int = 0
-
-    @property
-    def cost(self) -> tuple[float, ...]:
-        """Orders greedy settings by what they cost: by trees, then depth, then thresholds."""
-        return self.n_estimators, self.max_depth, math.inf if self.n_thresholds is None else self.n_thresholds
 
 
 # ------------------------------------------------------------------------------------------------------------- result
@@ -275,7 +258,7 @@ def tune(
     part, part_labels = rows[chosen], labels[chosen]
     folds = _folds(part, part_labels, np.unique(labels), cv, seed)
     drawn = {"seed": seed, "scoring": metric, "subsample": _digest(chosen), "cv": _digest(*chain(*folds))}
-    journal = _Journal.opened(resume_from, _header(template, _digest(rows, labels), drawn))
+    journal = Journal.opened(resume_from, _header(template, _digest(rows, labels), drawn))
     with _progress_bar(progress) as stage:
         search = _Search(template, part, part_labels, folds, scorer, seed, journal, threads, stage)
         search.run(grid)
@@ -344,7 +327,7 @@ class _Search:
     folds: list[Fold]
     scorer: Scorer
     seed: int
-    journal: _Journal
+    journal: Journal
     n_threads: int
     stage: Stage
 
@@ -489,7 +472,7 @@ def _search_seed(random_state: Any, resume_from: str | os.PathLike[str] | None) 
     It is a digest, since it is written to the file, and the seed of the forest in the end should stay secret.
     """
     if random_state is None and resume_from is not None:
-        earlier = _read_header(Path(resume_from))
+        earlier = read_header(Path(resume_from))
         if earlier is not None:
             return int(earlier["settings"]["seed"])
     seed = hashlib.blake2b(f"deciduous search {seed_from(random_state)}".encode(), digest_size=8)
@@ -558,88 +541,3 @@ def _digest(*arrays: NDArray[Any]) -> str:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
-
-
-class _Journal:
-    """Finished evaluations, in memory and, with a path, in a file of JSON lines of which the first is the header."""
-
-    def __init__(self, scores: dict[tuple[Setting, int], float], path: Path | None = None) -> None:
-        self.scores = scores
-        self.path = path
-        self._lock = threading.Lock()
-
-    @classmethod
-    def opened(cls, path: str | os.PathLike[str] | None, header: dict[str, Any]) -> _Journal:
-        """The journal in this file, begun if it is not there, refused if it belongs to another search."""
-        if path is None:
-            return cls({})
-        file = Path(path)
-        earlier = _read_header(file)
-        if earlier is None:
-            write_atomically(file, [json_section(header) + b"\n"])
-            return cls({}, file)
-        _refuse_other_search(file, earlier, header)
-        return cls(_read_evaluations(file), file)
-
-    def record(self, setting: Setting, fold: int, score: float) -> None:
-        """Keep an evaluation; when this returns it is on the disk."""
-        line = json_section({**setting._asdict(), "fold": fold, "score": score}) + b"\n"
-        with self._lock:
-            if self.path is not None:
-                # Opened anew each time, so that nothing is left open when a search is interrupted.
-                with self.path.open("ab") as file:
-                    file.write(line)
-                    file.flush()
-                    os.fsync(file.fileno())
-            self.scores[setting, fold] = score
-
-
-def _read_header(path: Path) -> dict[str, Any] | None:
-    """The first line of a journal; None if there is no file, or an empty one."""
-    if not path.exists() or path.stat().st_size == 0:
-        return None
-    with path.open("rb") as file:
-        first = file.readline(2**20)
-    try:
-        header = json.loads(first)
-        is_ours = header["deciduous_tuning"] == FORMAT and isinstance(header["settings"]["seed"], int)
-        is_ours = is_ours and isinstance(header["data"], str)
-    except (ValueError, KeyError, TypeError):
-        is_ours = False
-    if not is_ours:
-        raise InvalidInputError(f"resume_from={str(path)!r} is not a file that tune wrote; it was left as it is.")
-    return header  # type: ignore[no-any-return]
-
-
-def _refuse_other_search(path: Path, earlier: dict[str, Any], header: dict[str, Any]) -> None:
-    there, here = earlier["settings"], header["settings"]
-    differing = ["X or y"] if earlier["data"] != header["data"] else []
-    differing += [name for name in here if there.get(name) != here[name]]
-    if "seed" in differing:  # which decides the others
-        differing = [name for name in differing if name not in ("subsample", "cv")]
-    if differing:
-        names = ", ".join("random_state" if name == "seed" else name for name in differing)
-        raise InvalidInputError(
-            f"resume_from={str(path)!r} belongs to another search; it differs in: {names}. Nothing was changed. Name "
-            "another file, or remove this one to begin anew."
-        )
-
-
-def _read_evaluations(path: Path) -> dict[tuple[Setting, int], float]:
-    """What the lines after the first say. The last line may be damaged, by a crash: it is cut off."""
-    with path.open("rb") as file:
-        header, *lines = file
-    scores: dict[tuple[Setting, int], float] = {}
-    end = len(header)
-    for number, line in enumerate(lines, start=2):
-        try:
-            if not line.endswith(b"\n"):
-                raise ValueError("the line has no end")
-            entry = json.loads(line)
-            scores[Setting(*(entry[name] for name in TUNED)), entry["fold"]] = float(entry["score"])
-        except (ValueError, KeyError, TypeError) as error:
-            if number <= len(lines):
-                raise InvalidInputError(f"Line {number} of resume_from={str(path)!r} is damaged: {error!r}.") from None
-            os.truncate(path, end)
-        end += len(line)
-    return scores
