@@ -7,6 +7,7 @@ from .errors import (
     InvalidInputError,
     RowExistsError,
     UnknownRowError,
+    UnknownSubjectError,
 )
 from .forest import DareForestClassifier
 from .model_file import load
@@ -26,6 +27,7 @@ __all__ = [
     "RowExistsError",
     "TuningResult",
     "UnknownRowError",
+    "UnknownSubjectError",
     "UpdateReport",
     "VerifyReport",
     "load",

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._container import container, json_section, read_container, read_json, section, write_atomically
+from ._row_names import RowNames
 from ._state import (
     arguments_from,
     arguments_state,
@@ -39,6 +40,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     _params: _core.Params
     _lock: threading.RLock
     _first_fresh_id: int
+    _names: RowNames
     classes_: NDArray[Any]
     class_weight_: dict[Any, float] | None
     n_features_in_: int
@@ -81,7 +83,10 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             }
             n_trees = self._forest.n_trees
             trees = {f"tree{tree:08}": self._forest.tree_as_bytes(tree) for tree in range(n_trees)}
-            return {"meta": json_section(meta), "rows": self._forest.rows_as_bytes()} | trees
+            sections = {"meta": json_section(meta), "rows": self._forest.rows_as_bytes()}
+            if self._names.kind is not None or self._names.subjects:
+                sections["names"] = json_section(self._names.state(self._forest.ids().tolist()))
+            return sections | trees
 
     def _restore(self, meta: dict[str, Any], sections: dict[str, memoryview], n_jobs: int | None) -> None:
         """Take over what `_sections` wrote."""
@@ -91,8 +96,9 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         rows = section(sections, "rows")
         if not 1 <= n_attributes <= len(rows):
             raise CorruptModelError(f"it cannot have {n_attributes} attributes in {len(rows)} bytes of rows")
-        if params.n_trees != len(sections) - 2:
-            raise CorruptModelError(f"it has {len(sections) - 2} trees instead of {params.n_trees}")
+        n_trees = len(sections.keys() - {"meta", "rows", "names"})
+        if params.n_trees != n_trees:
+            raise CorruptModelError(f"it has {n_trees} trees instead of {params.n_trees}")
         trees = [section(sections, f"tree{tree:08}") for tree in range(params.n_trees)]
         self.class_weight_ = pairs_from(meta, "class_weight")
         self.classes_ = classes
@@ -103,21 +109,23 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             forest.restore(_as_array(rows), [_as_array(tree) for tree in trees], n_threads(n_jobs), None)
         except (_core.CorruptData, _core.InvalidArgument) as error:
             raise CorruptModelError(str(error)) from None
+        names = read_json(sections["names"]) if "names" in sections else {}
+        self._names = RowNames.from_state(names, forest.ids().tolist())
         self._forest = forest
         self._params = params
         self._lock = threading.RLock()
         self._first_fresh_id = entry(meta, "first_fresh_id", int)
         self.n_features_in_ = n_attributes
         self.seed_ = params.seed
-        names = meta.get("feature_names_in")
-        if names is not None:
-            self.feature_names_in_ = feature_names(names, n_attributes)
+        columns = meta.get("feature_names_in")
+        if columns is not None:
+            self.feature_names_in_ = feature_names(columns, n_attributes)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         if "_forest" not in state:
             return state
-        core = {"_forest", "_params", "_lock"}
+        core = {"_forest", "_params", "_lock", "_names"}
         return {name: value for name, value in state.items() if name not in core} | {"_model": self.to_bytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

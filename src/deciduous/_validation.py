@@ -7,7 +7,6 @@ import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -185,49 +184,17 @@ def _id_candidates(ids: ArrayLike | Iterable[int] | int) -> NDArray[Any]:
     return elements.astype(np.int64)
 
 
-def ids_for_rows(ids: ArrayLike | Iterable[int] | None, n_rows: int, first_fresh: int) -> NDArray[np.int64]:
-    """The ids given for rows, or fresh ones."""
-    if ids is None:
-        if first_fresh > LARGEST_ID - n_rows:
-            raise InvalidInputError("No fresh row ids are left above the largest one used; give `ids` explicitly.")
-        return np.arange(first_fresh, first_fresh + n_rows, dtype=np.int64)
-    row_ids = id_array(ids)
-    if len(row_ids) != n_rows:
-        raise InvalidInputError(f"X has {n_rows} rows but `ids` has {len(row_ids)}; give one id for each row.")
-    return row_ids
+def fresh_ids(n_rows: int, first_fresh: int) -> NDArray[np.int64]:
+    """Ids that no row has or had."""
+    if first_fresh > LARGEST_ID - n_rows:
+        raise InvalidInputError("No fresh row ids are left above the largest one used; give `ids` explicitly.")
+    return np.arange(first_fresh, first_fresh + n_rows, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Rows on their way into a forest, checked: as many ids, labels and weights as rows, none of weight 0."""
-
-    ids: NDArray[np.int64]
-    rows: NDArray[np.float32]
-    labels: NDArray[Any]
-    weights: NDArray[np.uint32] | None
-    next_fresh: int
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @classmethod
-    def checked(
-        cls,
-        rows: NDArray[np.float32],
-        y: ArrayLike,
-        ids: ArrayLike | Iterable[int] | None,
-        sample_weight: ArrayLike | None,
-        first_fresh: int,
-    ) -> Batch:
-        """The batch, if everything fits together."""
-        labels = label_array(y, len(rows))
-        weights = weight_array(sample_weight, len(rows))
-        row_ids = ids_for_rows(ids, len(rows), first_fresh)
-        next_fresh = max(first_fresh, int(row_ids.max(initial=-1)) + 1)
-        if weights is None:
-            return cls(row_ids, rows, labels, None, next_fresh)
-        counts = weights > 0
-        return cls(row_ids[counts], rows[counts], labels[counts], weights[counts], next_fresh)
+def require_one_each(name: str, n_given: int, n_rows: int) -> None:
+    """Refuses a column that is longer or shorter than the rows."""
+    if n_given != n_rows:
+        raise InvalidInputError(f"X has {n_rows} rows but `{name}` has {n_given}; give one for each row.")
 
 
 def label_text(label: Any) -> str:

@@ -23,7 +23,7 @@ class InvalidInputError(DeciduousError, ValueError):
 class UnknownRowError(DeciduousError, KeyError):
     """Rows that the forest does not hold; nothing was changed."""
 
-    def __init__(self, ids: Iterable[int], n_rows: int) -> None:
+    def __init__(self, ids: Iterable[object], n_rows: int) -> None:
         self.ids = tuple(ids)
         self.n_rows = n_rows
         super().__init__(self.ids)
@@ -35,10 +35,25 @@ class UnknownRowError(DeciduousError, KeyError):
         )
 
 
+class UnknownSubjectError(DeciduousError, KeyError):
+    """Subjects without rows in the forest; nothing was changed."""
+
+    def __init__(self, subjects: Iterable[object], n_subjects: int) -> None:
+        self.subjects = tuple(subjects)
+        self.n_subjects = n_subjects
+        super().__init__(self.subjects)
+
+    def __str__(self) -> str:
+        return (
+            f"The forest holds no rows of {shown(self.subjects)}: deleted before, or never added. "
+            f"Nothing was changed. It holds rows of {self.n_subjects} subjects."
+        )
+
+
 class RowExistsError(InvalidInputError):
     """Ids of rows to add that the forest already holds; nothing was changed."""
 
-    def __init__(self, ids: Iterable[int]) -> None:
+    def __init__(self, ids: Iterable[object]) -> None:
         self.ids = tuple(ids)
         super().__init__(
             f"The forest already holds the rows {shown(self.ids)}. Nothing was changed. "

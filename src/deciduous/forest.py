@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, Self
 
@@ -14,15 +14,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._batch import Batch
+from ._row_names import Names, RowNames, kind_of, name_list, settled
 from ._storing import StorableForest
 from ._validation import (
-    Batch,
     class_keys,
     class_weights_of,
     core_params,
     extended_classes,
     float32_matrix,
-    id_array,
     integer_class_weights,
     is_lazy,
     label_array,
@@ -80,8 +80,10 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     ----------
     classes_ : ndarray
         Labels, in the order of the columns of `predict_proba`. Labels first seen by `add` come at the end.
-    ids_ : ndarray of int64
+    ids_ : ndarray
         The rows in the forest, ascending.
+    subjects_ : list
+        The subjects that rows in the forest belong to.
     n_rows_ : int
         How many they are.
     n_features_in_ : int
@@ -144,8 +146,9 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         self,
         X: ArrayLike,
         y: ArrayLike,
-        ids: ArrayLike | Iterable[int] | None = None,
+        ids: Names | None = None,
         *,
+        subjects: Names | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Train on these rows.
@@ -156,24 +159,29 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             Numbers, used as float32. NaN is a value of its own that orders after every number.
         y : array of shape (n_rows,)
             Labels, of any number of classes.
-        ids : array of int, optional
+        ids : array of integers, strings or UUIDs, optional
             Unique names of the rows, for `delete`. Default: 0, 1, 2, …
+        subjects : array of integers, strings or UUIDs, optional
+            The person, or whatever it is, that each row belongs to: `delete(subjects=...)` removes all rows of one.
         sample_weight : array of whole numbers, optional
             A row of weight 3 counts as three rows; one of weight 0 is left out.
         """
-        return self._fit(X, y, ids, sample_weight, None)
+        return self._fit(X, y, ids, subjects, sample_weight, None)
 
     def _fit(
         self,
         X: ArrayLike,
         y: ArrayLike,
-        ids: ArrayLike | Iterable[int] | None,
+        ids: Names | None,
+        subjects: Names | None,
         sample_weight: ArrayLike | None,
         known_classes: ArrayLike | None,
     ) -> Self:
         with restoring(self, "n_features_in_", "feature_names_in_"):
             rows = float32_matrix(self, X, reset=True)
-            batch = Batch.checked(rows, y, ids, sample_weight, first_fresh=0)
+            ids = settled(ids)
+            names = RowNames(kind_of(ids) if ids is not None else None)
+            batch = Batch.checked(rows, y, ids, sample_weight, subjects, names, first_fresh=0)
             if len(batch) == 0:
                 raise InvalidInputError(
                     "Every sample_weight is zero: fit needs at least one row of positive weight."
@@ -195,6 +203,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         self._params = params
         self._lock = threading.RLock()
         self._first_fresh_id = batch.next_fresh
+        self._names = names
+        self._names.learn(batch.ids, batch.names, batch.subjects)
         self.class_weight_ = class_weight
         self.classes_ = classes
         self.seed_ = seed
@@ -206,7 +216,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         y: ArrayLike,
         classes: ArrayLike | None = None,
         *,
-        ids: ArrayLike | Iterable[int] | None = None,
+        ids: Names | None = None,
+        subjects: Names | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """`fit` at first, `add` from then on: batch by batch the forest is the one that `fit` on all rows gives.
@@ -214,24 +225,32 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         `classes`, if given, fixes the order of `classes_` at the first call; others may come later all the same.
         """
         if self.__sklearn_is_fitted__():
-            self.add(X, y, ids, sample_weight=sample_weight)
+            self.add(X, y, ids, subjects=subjects, sample_weight=sample_weight)
             return self
-        return self._fit(X, y, ids, sample_weight, classes)
+        return self._fit(X, y, ids, subjects, sample_weight, classes)
 
-    def delete(self, ids: ArrayLike | Iterable[int] | int) -> UpdateReport:
-        """Remove training rows as if they had never been seen. An empty list changes nothing."""
+    def delete(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
+        """Remove training rows, by name or all rows of subjects, as if they had never been seen.
+
+        Give `ids` or `subjects`. An empty list changes nothing.
+        """
         check_is_fitted(self)
-        row_ids = id_array(ids)
-        with self._lock, self._naming_unknown(row_ids):
-            cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
-        return UpdateReport.from_core(row_ids, cost)
+        ids = settled(ids)
+        with self._lock:
+            row_ids = self._core_ids(ids, subjects)
+            with self._naming_unknown(ids, row_ids):
+                cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
+            shown = self._names.shown_ids(row_ids.tolist())
+            self._names.forget(row_ids.tolist())
+        return UpdateReport.from_core(shown, cost)
 
     def add(
         self,
         X: ArrayLike,
         y: ArrayLike,
-        ids: ArrayLike | Iterable[int] | None = None,
+        ids: Names | None = None,
         *,
+        subjects: Names | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> UpdateReport:
         """Add training rows as if they had been there from the start.
@@ -241,11 +260,12 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         """
         check_is_fitted(self)
         rows = float32_matrix(self, X, reset=False)
+        ids = settled(ids)
         with self._lock, restoring(self, "classes_", "_first_fresh_id"):
-            batch = Batch.checked(rows, y, ids, sample_weight, self._first_fresh_id)
-            held = batch.ids[self._forest.holds(batch.ids) == 1]
+            batch = Batch.checked(rows, y, ids, sample_weight, subjects, self._names, self._first_fresh_id)
+            held = np.flatnonzero(self._forest.holds(batch.ids))
             if len(held):
-                raise RowExistsError(held.tolist())
+                raise RowExistsError([batch.ids[i] if batch.names is None else batch.names[i] for i in held])
             if len(batch) == 0:
                 return UpdateReport((), (), ())
             # Before the core has the new classes, so that no prediction has more columns than there are labels.
@@ -262,23 +282,28 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
                     n_threads(self.n_jobs),
                     is_lazy(self.lazy),
                 )
-        return UpdateReport.from_core(batch.ids, cost)
+            self._names.learn(batch.ids, batch.names, batch.subjects)
+        return UpdateReport.from_core(batch.ids.tolist() if batch.names is None else batch.names, cost)
 
-    def deletion_cost(self, ids: ArrayLike | Iterable[int] | int) -> UpdateReport:
+    def deletion_cost(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
         """The report that `delete` of these rows would return. Nothing changes.
 
         With `lazy=True`, subtrees whose retraining is already postponed cost nothing more.
         """
         check_is_fitted(self)
-        row_ids = id_array(ids)
-        with self._naming_unknown(row_ids):
-            return UpdateReport.from_core(row_ids, self._forest.deletion_cost(row_ids, n_threads(self.n_jobs)))
+        ids = settled(ids)
+        with self._lock:
+            row_ids = self._core_ids(ids, subjects)
+            with self._naming_unknown(ids, row_ids):
+                cost = self._forest.deletion_cost(row_ids, n_threads(self.n_jobs))
+            return UpdateReport.from_core(self._names.shown_ids(row_ids.tolist()), cost)
 
-    def deletion_costs(self, ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
+    def deletion_costs(self, ids: Names) -> NDArray[np.int64]:
         """For each row, how many rows would be retrained if it alone were deleted. Nothing changes."""
         check_is_fitted(self)
-        row_ids = id_array(ids)
-        with self._naming_unknown(row_ids):
+        ids = settled(ids)
+        row_ids = self._names.core_ids(ids)
+        with self._naming_unknown(ids, row_ids):
             return self._forest.deletion_costs(row_ids, n_threads(self.n_jobs)).astype(np.int64)
 
     # ---------------------------------------------------------------------------------------------------- predicting
@@ -322,10 +347,28 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     # ---------------------------------------------------------------------------------------------------- inspecting
 
     @property
-    def ids_(self) -> NDArray[np.int64]:
+    def ids_(self) -> NDArray[Any]:
         """The rows in the forest, ascending."""
         check_is_fitted(self)
-        return self._forest.ids()
+        with self._lock:
+            held = self._forest.ids()
+            if self._names.kind is None:
+                return held
+            names = sorted(self._names.shown_ids(held.tolist()))
+            return np.array(names, dtype=object if self._names.kind == "u" else None)
+
+    def ids_of(self, subjects: Names) -> list[Any]:
+        """The rows of these subjects, ascending."""
+        check_is_fitted(self)
+        with self._lock:
+            return sorted(self._names.shown_ids(self._names.rows_of_subjects(subjects).tolist()))
+
+    @property
+    def subjects_(self) -> list[Any]:
+        """The subjects that rows in the forest belong to, in the order of their text."""
+        check_is_fitted(self)
+        with self._lock:
+            return sorted(self._names.rows_of, key=str)
 
     @property
     def n_rows_(self) -> int:
@@ -354,7 +397,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
                 attribute=None if KINDS[kind] == "leaf" else int(attribute),
                 threshold=None if KINDS[kind] == "leaf" else float(threshold),
                 counts={label: n for label, n in zip(labels, rows.tolist(), strict=False) if n},
-                ids=tuple(ids.tolist()),
+                ids=tuple(self._names.shown_ids(ids.tolist())),
             )
             for kind, depth, attribute, threshold, rows, ids in zip(*columns, strict=True)
         ]
@@ -414,14 +457,21 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             raise InvalidInputError(f"tree must be in [0, {n_trees - 1}], but is {tree!r}.")
         return self._forest.tree_arrays(tree)
 
+    def _core_ids(self, ids: Names | None, subjects: Names | None) -> NDArray[np.int64]:
+        """The core's ids of rows given by name or by subject."""
+        if (ids is None) == (subjects is None):
+            raise InvalidInputError("Give either `ids` or `subjects`, to say which rows are meant.")
+        return self._names.core_ids(ids) if ids is not None else self._names.rows_of_subjects(subjects)
+
     @contextmanager
-    def _naming_unknown(self, row_ids: NDArray[np.int64]) -> Iterator[None]:
+    def _naming_unknown(self, ids: Names | None, row_ids: NDArray[np.int64]) -> Iterator[None]:
         """Turns the core's complaint about unknown rows into one that names them."""
         try:
             yield
         except _core.UnknownRow:
-            unknown = row_ids[self._forest.holds(row_ids) == 0]
-            raise UnknownRowError(unknown.tolist(), self._forest.n_rows) from None
+            unknown = np.flatnonzero(self._forest.holds(row_ids) == 0)
+            named = row_ids.tolist() if self._names.kind is None else name_list(ids)
+            raise UnknownRowError([named[i] for i in unknown], self._forest.n_rows) from None
 
 
 @contextmanager

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ._core import UpdateCost
 
@@ -20,7 +18,7 @@ class UpdateReport:
     root.
     """
 
-    ids: tuple[int, ...]
+    ids: tuple[Any, ...]
     nodes_rebuilt_by_depth: tuple[int, ...]
     rows_retrained_by_depth: tuple[int, ...]
 
@@ -46,9 +44,9 @@ class UpdateReport:
         )
 
     @classmethod
-    def from_core(cls, ids: NDArray[np.int64], cost: UpdateCost) -> UpdateReport:
+    def from_core(cls, ids: Iterable[Any], cost: UpdateCost) -> UpdateReport:
         """The report of an update of these rows."""
-        return cls(tuple(ids.tolist()), tuple(cost.nodes_rebuilt.tolist()), tuple(cost.rows_retrained.tolist()))
+        return cls(tuple(ids), tuple(cost.nodes_rebuilt.tolist()), tuple(cost.rows_retrained.tolist()))
 
 
 @dataclass(frozen=True)
@@ -87,4 +85,4 @@ class NodeRecord:
     attribute: int | None
     threshold: float | None
     counts: dict[Any, int]
-    ids: tuple[int, ...]
+    ids: tuple[Any, ...]
