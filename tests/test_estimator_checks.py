@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 import sklearn
+from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
@@ -26,6 +32,7 @@ def expected_failures(estimator: DareForestClassifier) -> dict[str, str]:
     if estimator.max_samples is not None:
         reason = "repeated rows are in trees of their own each, those of a weighted row stay together"
         failures["check_sample_weight_equivalence_on_dense_data"] = reason
+        failures["check_sample_weight_equivalence_on_sparse_data"] = reason
     return failures
 
 
@@ -89,6 +96,41 @@ def test_ids_and_weights_are_routed_to_fit(iris: tuple[np.ndarray, np.ndarray]) 
         result = cross_validate(routed, X, y, cv=3, params=metadata, return_estimator=True, return_indices=True)
     for fitted, train in zip(result["estimator"], result["indices"]["train"], strict=True):
         assert set(fitted.ids_ - 1000) == {i for i in train if i % 3}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "csr", "csc", "list"])
+def test_rows_of_any_kind_give_the_same_forest(iris: tuple[np.ndarray, np.ndarray], kind: str) -> None:
+    """Frames bring their names of columns along; sparse matrices are made dense."""
+    X, y = iris
+    names = ["a", "b", "c", "d"]
+    frame = pandas.DataFrame(X, columns=names)
+    rows: Any = {
+        "pandas": frame,
+        "polars": polars.DataFrame(X, schema=names),
+        "pyarrow": pyarrow.Table.from_pandas(frame),
+        "csr": csr_matrix(X),
+        "csc": csc_matrix(X),
+        "list": X.tolist(),
+    }[kind]
+    fitted = forest().fit(rows, y)
+    assert fitted.fingerprint() == forest().fit(X, y).fingerprint()
+    assert (fitted.predict_proba(rows) == forest().fit(X, y).predict_proba(X)).all()
+    if kind in ("pandas", "polars", "pyarrow"):
+        assert fitted.feature_names_in_.tolist() == names
+
+
+def test_verbose_shows_a_bar_and_changes_nothing(
+    iris: tuple[np.ndarray, np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For fit and verify, with the number of trees."""
+    loud = forest(verbose=1).fit(*iris)
+    assert loud.verify()
+    shown = capsys.readouterr().out
+    assert "Training" in shown
+    assert "Retraining" in shown
+    assert "20/20" in shown
+    assert loud.fingerprint() == forest().fit(*iris).fingerprint()
+    assert capsys.readouterr().out == ""
 
 
 def test_clone_is_unfitted_with_the_same_parameters(iris: tuple[np.ndarray, np.ndarray]) -> None:

@@ -33,6 +33,7 @@ DEFAULTS: dict[str, Any] = {
     "lazy": False,
     "n_jobs": None,
     "random_state": 0,
+    "verbose": 0,
 }
 
 
@@ -83,10 +84,10 @@ def test_defaults_are_the_documented_ones() -> None:
 @pytest.mark.parametrize(
     ("method", "parameters"),
     {
-        "fit": ["self", "X", "y", "ids", "sample_weight"],
-        "delete": ["self", "ids"],
-        "add": ["self", "X", "y", "ids", "sample_weight"],
-        "deletion_cost": ["self", "ids"],
+        "fit": ["self", "X", "y", "ids", "subjects", "sample_weight"],
+        "delete": ["self", "ids", "subjects"],
+        "add": ["self", "X", "y", "ids", "subjects", "sample_weight"],
+        "deletion_cost": ["self", "ids", "subjects"],
         "deletion_costs": ["self", "ids"],
         "predict": ["self", "X"],
         "predict_proba": ["self", "X"],

@@ -273,6 +273,22 @@ void bind_reading(nb::class_<Forest>& forest) {
                 self.restore(as_span(rows), tree_spans, {n_threads, false}, report);
             },
             "rows"_a, "trees"_a, "n_threads"_a, "progress"_a.none())
+        .def(
+            "freeze",
+            [](Forest& self, Labels classes, std::size_t n_threads) {
+                nb::gil_scoped_release const unlocked;
+                return self.freeze(as_span(classes), {n_threads, false});
+            },
+            "classes"_a, "n_threads"_a)
+        .def("class_totals",
+             [](Forest const& self) {
+                 std::vector<Count> totals;
+                 {
+                     nb::gil_scoped_release const unlocked;
+                     totals = self.class_totals();
+                 }
+                 return to_numpy(std::move(totals));
+             })
         .def("memory", &Forest::memory, nb::call_guard<nb::gil_scoped_release>())
         .def("ids",
              [](Forest const& self) {
@@ -310,12 +326,50 @@ void bind_reading(nb::class_<Forest>& forest) {
         .def_prop_ro("n_unbuilt", &Forest::n_unbuilt, nb::call_guard<nb::gil_scoped_release>());
 }
 
+void bind_frozen(nb::module_& m) {
+    nb::class_<FrozenForest>(m, "FrozenForest")
+        .def_static(
+            "from_bytes",
+            [](Bytes bytes) {
+                nb::gil_scoped_release const unlocked;
+                return FrozenForest::from_bytes(as_span(bytes));
+            },
+            "bytes"_a)
+        .def("as_bytes",
+             [](FrozenForest const& self) {
+                 std::vector<std::uint8_t> bytes;
+                 {
+                     nb::gil_scoped_release const unlocked;
+                     bytes = self.as_bytes();
+                 }
+                 return to_bytes(bytes);
+             })
+        .def(
+            "predict",
+            [](FrozenForest const& self, Rows rows, std::size_t n_threads) {
+                std::vector<double> shares;
+                {
+                    nb::gil_scoped_release const unlocked;
+                    shares = self.predict(as_matrix(rows), n_threads);
+                }
+                return to_numpy(std::move(shares), {rows.shape(0), self.n_classes()});
+            },
+            "rows"_a, "n_threads"_a)
+        .def_prop_ro("memory", &FrozenForest::memory)
+        .def_prop_ro("n_attributes", &FrozenForest::n_attributes)
+        .def_prop_ro("n_classes", &FrozenForest::n_classes)
+        .def_prop_ro("n_trees", &FrozenForest::n_trees)
+        .def_prop_ro("n_nodes", &FrozenForest::n_nodes)
+        .def_prop_ro("n_leaf_values", &FrozenForest::n_leaf_values);
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
     bind_params(m);
     bind_results(m);
     bind_errors(m);
+    bind_frozen(m);
     nb::class_<Forest> forest(m, "Forest");
     forest.def(
         "__init__",

@@ -11,6 +11,15 @@
 
 namespace deciduous {
 
+namespace {
+
+bool has_rows(Tree const& tree) {
+    Node const& root = tree.node(Tree::kRoot);
+    return root.is_split() || root.n_rows() > 0;
+}
+
+}  // namespace
+
 // Marks the forest as broken while it changes: if something is thrown half way, nobody may use what is left.
 class Forest::Mutation {
 public:
@@ -317,9 +326,9 @@ void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t en
 
     std::size_t n_trees_with_rows = 0;
     for (Tree const& tree : trees_) {
-        Node const& root = tree.node(Tree::kRoot);
-        if (!root.is_split() && root.n_rows() == 0)
+        if (!has_rows(tree))
             continue;
+        Node const& root = tree.node(Tree::kRoot);
         ++n_trees_with_rows;
         for (std::size_t i = 0; i < end - begin; ++i) {
             Value const* const row = values.data() + i * rows.n_columns;
@@ -428,6 +437,27 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
     mutation.done();
 }
 
+FrozenForest Forest::freeze(std::span<Label const> classes, Execution const& how) {
+    std::unique_lock const lock(mutex_);
+    require_intact();
+    if (data_.n_rows() == 0)
+        throw EmptyForest("The forest holds no rows.");
+    if (std::ranges::any_of(classes, [&](Label label) { return label >= totals_.size(); }))
+        throw InvalidArgument("There is no such class.");
+    build_all(how.n_threads);
+    Freezer freezer(data_.n_attributes(), classes.size(), [&](std::span<Count const> counts) {
+        std::vector<double> shares(counts.size(), 0.0);
+        add_shares(counts, shares);
+        std::vector<double> chosen;
+        std::ranges::transform(classes, std::back_inserter(chosen), [&](Label label) { return shares[label]; });
+        return chosen;
+    });
+    for (Tree const& tree : trees_)
+        if (has_rows(tree))
+            freezer.add(tree);
+    return freezer.finish();
+}
+
 namespace {
 
 class TreeExporter {
@@ -529,6 +559,11 @@ std::size_t Forest::n_rows() const {
 std::size_t Forest::n_classes() const {
     std::shared_lock const lock(mutex_);
     return totals_.size();
+}
+
+std::vector<Count> Forest::class_totals() const {
+    std::shared_lock const lock(mutex_);
+    return totals_;
 }
 
 std::size_t Forest::n_nodes_hashed() const {

@@ -14,6 +14,7 @@
 
 #include "dataset.h"
 #include "fingerprint.h"
+#include "frozen.h"
 #include "grow.h"
 #include "parallel.h"
 #include "params.h"
@@ -101,6 +102,10 @@ public:
     void restore(std::span<std::uint8_t const> rows, std::span<std::span<std::uint8_t const> const> trees,
                  Execution const& how, Progress const& progress);
 
+    // A forest that predicts the shares of these classes, in this order, and does nothing else. Trees without rows are
+    // left out. Needs at least one training row.
+    [[nodiscard]] FrozenForest freeze(std::span<Label const> classes, Execution const& how);
+
     [[nodiscard]] TreeArrays tree_arrays(std::size_t tree);
     [[nodiscard]] MemoryUse memory() const;
     [[nodiscard]] std::vector<RowId> ids() const;
@@ -108,6 +113,7 @@ public:
     [[nodiscard]] std::size_t n_trees() const { return trees_.size(); }
     [[nodiscard]] std::size_t n_rows() const;
     [[nodiscard]] std::size_t n_classes() const;
+    [[nodiscard]] std::vector<Count> class_totals() const;  // rows per class
     [[nodiscard]] std::size_t n_unbuilt() const;
     [[nodiscard]] std::vector<std::uint8_t> raw_data() const;
 

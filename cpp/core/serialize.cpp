@@ -13,29 +13,38 @@ namespace {
 
 enum class Encoding : std::uint8_t { plain = 0, coded = 1 };
 
+void write_floats(std::span<Value const> values, ByteWriter& out) {
+    std::vector<float> floats(values.size());
+    std::ranges::transform(values, floats.begin(), to_float);
+    out.write_array(std::span<float const>(floats));
+}
+
+// Coded if there are few enough values now, whatever there was before: equal rows have equal bytes.
 void write_column(Column const& column, std::span<Slot const> slots, ByteWriter& out) {
-    auto const codes_in_order = column.is_coded() ? column.codes_in_order() : std::span<Code const>{};
-    if (!column.is_coded() || codes_in_order.empty()) {
+    constexpr std::size_t kMaxCodes = 256;
+    std::vector<Value> values(slots.size());
+    std::ranges::transform(slots, values.begin(), [&](Slot slot) { return column[slot]; });
+    std::vector<Value> distinct;
+    for (Value const value : values) {
+        auto const place = std::ranges::lower_bound(distinct, value);
+        if (place == distinct.end() || *place != value)
+            distinct.insert(place, value);
+        if (distinct.size() > kMaxCodes)
+            break;
+    }
+    if (distinct.empty() || distinct.size() > kMaxCodes) {
         out.write(Encoding::plain);
-        std::vector<float> values(slots.size());
-        std::ranges::transform(slots, values.begin(), [&](Slot slot) { return to_float(column[slot]); });
-        out.write_array(std::span<float const>(values));
+        write_floats(values, out);
         return;
     }
-    // Codes by ascending value: those in memory depend on the history.
-    auto const [codes, values] = column.coded();
-    std::vector<Code> rank(256);
-    std::vector<float> dictionary;
-    for (Code const code : codes_in_order) {
-        rank[code] = static_cast<Code>(dictionary.size());
-        dictionary.push_back(to_float(values[code]));
-    }
     out.write(Encoding::coded);
-    out.write(static_cast<std::uint32_t>(dictionary.size()));
-    out.write_array(std::span<float const>(dictionary));
-    std::vector<Code> ranks(slots.size());
-    std::ranges::transform(slots, ranks.begin(), [&, its_codes = codes](Slot slot) { return rank[its_codes[slot]]; });
-    out.write_array(std::span<Code const>(ranks));
+    out.write(static_cast<std::uint32_t>(distinct.size()));
+    write_floats(distinct, out);
+    std::vector<Code> codes(values.size());
+    std::ranges::transform(values, codes.begin(), [&](Value value) {
+        return static_cast<Code>(std::ranges::lower_bound(distinct, value) - distinct.begin());
+    });
+    out.write_array(std::span<Code const>(codes));
 }
 
 void require_numbers(std::span<float const> values, Attribute attribute) {
@@ -65,7 +74,10 @@ void read_column(ByteReader& in, Attribute attribute, std::size_t n_attributes, 
 }
 
 std::vector<Vote> read_votes(ByteReader& in, std::size_t n_rows, std::size_t n_classes) {
-    bool const has_weights = in.read<std::uint8_t>() != 0;
+    auto const weights_flag = in.read<std::uint8_t>();
+    if (weights_flag > 1)
+        throw CorruptData("its flag for weights is " + std::to_string(weights_flag));
+    bool const has_weights = weights_flag == 1;
     auto const labels = in.read_array<Label>(n_rows);
     auto const weights = has_weights ? in.read_array<Count>(n_rows) : std::vector<Count>(n_rows, 1);
     std::uint64_t total = 0;

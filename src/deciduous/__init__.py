@@ -4,14 +4,16 @@ from .errors import (
     CorruptModelError,
     DeciduousError,
     EmptyForestError,
+    FrozenForestError,
     InvalidInputError,
     RowExistsError,
     UnknownRowError,
     UnknownSubjectError,
 )
 from .forest import DareForestClassifier
+from .frozen import FrozenForestClassifier
 from .model_file import load
-from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
+from .reports import FrozenSize, MemoryUse, NodeRecord, UpdateReport, VerifyReport
 from .tuning import TuningResult, tune
 
 __version__ = "0.1.0"
@@ -21,6 +23,9 @@ __all__ = [
     "DareForestClassifier",
     "DeciduousError",
     "EmptyForestError",
+    "FrozenForestClassifier",
+    "FrozenForestError",
+    "FrozenSize",
     "InvalidInputError",
     "MemoryUse",
     "NodeRecord",

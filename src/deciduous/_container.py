@@ -9,6 +9,8 @@ import hashlib
 import json
 import mmap
 import os
+import secrets
+import stat
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -98,12 +100,14 @@ def write_atomically(path: str | os.PathLike[str], pieces: list[Section]) -> Non
     Whatever happens on the way, the target is the old file or the new one.
     """
     target = Path(path)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    aside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.part")
     descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         try:
             for piece in pieces:
                 _write_all(descriptor, memoryview(piece))
+            if target.exists() and hasattr(os, "fchmod"):
+                os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

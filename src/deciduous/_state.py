@@ -25,6 +25,8 @@ CORE_RANGES = {
     "min_samples_leaf": (1, 2**31 - 1),
     "seed": (0, 2**64 - 1),
 }
+LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str}
+FOREST, FROZEN = "forest", "frozen"  # kinds of models
 LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U\d{1,9}")
 
 
@@ -65,11 +67,28 @@ def entry(state: Mapping[str, Any], name: str, kind: type) -> Any:
     return value
 
 
+def model_kind(meta: Mapping[str, Any]) -> str:
+    """The kind of model that a description is of; without a word on it, a forest with its rows."""
+    kind = meta.get("kind", FOREST)
+    if kind not in (FOREST, FROZEN):
+        raise CorruptModelError(f"it is a model of the unknown kind {kind!r}")
+    return str(kind)
+
+
+def require_kind(meta: Mapping[str, Any], kind: str) -> None:
+    """Raises unless a description is of this kind of model."""
+    if model_kind(meta) != kind:
+        raise CorruptModelError(f"it is of the kind {model_kind(meta)!r}, not {kind!r}; `deciduous.load` reads both")
+
+
 def labels_state(labels: NDArray[Any]) -> dict[str, Any]:
-    """Labels with their type."""
-    if not LABEL_TYPES.fullmatch(labels.dtype.str):
+    """Labels with their type: little-endian, strings as wide as the longest, half floats as floats."""
+    plain = np.array(labels.tolist()) if labels.dtype.kind == "U" else labels.astype(labels.dtype.newbyteorder("<"))
+    if plain.dtype == np.float16:
+        plain = plain.astype(np.float32)
+    if not LABEL_TYPES.fullmatch(plain.dtype.str):
         raise TypeError(f"Labels of type {labels.dtype} cannot be stored.")
-    return {"type": labels.dtype.str, "values": labels.tolist()}
+    return {"type": plain.dtype.str, "values": plain.tolist()}
 
 
 def labels_from(state: Mapping[str, Any]) -> NDArray[Any]:
@@ -78,17 +97,23 @@ def labels_from(state: Mapping[str, Any]) -> NDArray[Any]:
     values = entry(state, "values", list)
     if not LABEL_TYPES.fullmatch(kind):
         raise CorruptModelError(f"it has labels of the unknown type {kind!r}")
-    if kind[1] == "U" and any(not isinstance(value, str) or len(value) > int(kind[2:]) for value in values):
-        raise CorruptModelError("a label is not of the type of the labels")
-    if kind[1] != "U" and any(not isinstance(value, bool | int | float) for value in values):
+    if not values:
+        raise CorruptModelError("it has no classes")
+    if not all(type(value) is LABEL_KINDS[kind[1]] for value in values):
         raise CorruptModelError("a label is not of the type of the labels")
     try:
         # The length of strings is that of the longest one, not what the file claims.
-        labels = np.array(values, dtype=kind if kind[1] != "U" else None) if values else np.empty(0, dtype=kind[:2])
+        with np.errstate(over="ignore"):
+            labels = np.array(values, dtype=kind if kind[1] != "U" else None)
+        "".join(values if kind[1] == "U" else []).encode()
     except (ValueError, OverflowError, TypeError) as error:
         raise CorruptModelError(f"its labels do not fit their type: {error}") from None
-    if labels.ndim != 1 or len(np.unique(labels)) != len(labels):
+    if len(np.unique(labels)) != len(labels):
         raise CorruptModelError("its labels are not distinct")
+    if labels.tolist() != values or (kind[1] == "f" and not np.isfinite(labels).all()):
+        raise CorruptModelError("a label does not fit the type of the labels")
+    if kind[1] == "U" and labels.dtype.str != kind:
+        raise CorruptModelError("its labels are not as long as their type")
     return labels
 
 
@@ -102,17 +127,20 @@ def pairs_state(weights: Mapping[Any, float] | None) -> list[list[Any]] | None:
 
 def pairs_from(state: Mapping[str, Any], name: str) -> dict[Any, float] | None:
     """Weights by label."""
-    pairs = state.get(name)
+    if name not in state:
+        raise CorruptModelError(f"its description has no {name!r}")
+    pairs = state[name]
     if pairs is None:
         return None
     is_sound = isinstance(pairs, list) and all(
         isinstance(pair, list)
         and len(pair) == 2
         and isinstance(pair[0], str | int | float)
-        and isinstance(pair[1], int | float)
+        and isinstance(pair[1], float)
         and 0 < pair[1] < float("inf")
         for pair in pairs
     )
+    is_sound = is_sound and len({label for label, _ in pairs}) == len(pairs)
     if not is_sound:
         raise CorruptModelError(f"its {name!r} are not weights of labels")
     return {label: float(weight) for label, weight in pairs}
@@ -141,7 +169,17 @@ def arguments_from(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     arguments = dict(state)
     if not isinstance(state.get("class_weight"), str | None):
         arguments["class_weight"] = pairs_from(state, "class_weight")
+    check_execution(arguments)
     return arguments
+
+
+def check_execution(arguments: Mapping[str, Any]) -> None:
+    """The parameters that calls on a fitted forest read."""
+    n_jobs, lazy = arguments.get("n_jobs"), arguments.get("lazy", False)
+    if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0 or abs(n_jobs) >= 2**31):
+        raise CorruptModelError(f"its parameter 'n_jobs' is {n_jobs!r}")
+    if not isinstance(lazy, bool):
+        raise CorruptModelError(f"its parameter 'lazy' is {lazy!r}")
 
 
 def feature_names(names: Any, n_attributes: int) -> NDArray[Any]:

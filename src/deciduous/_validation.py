@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
@@ -47,8 +48,17 @@ def float32_matrix(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.f
     if not reset and isinstance(X, list | tuple) and len(X) == 0:
         return np.empty((0, estimator.n_features_in_), dtype=np.float32)
     given = validate_data(
-        estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, order="C"
+        estimator,
+        X,
+        reset=reset,
+        dtype="numeric",
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        order="C",
+        accept_sparse="csr",
     )
+    if issparse(given):
+        given = given.toarray()
     with np.errstate(over="ignore"):
         matrix = np.ascontiguousarray(given, dtype=np.float32)
     infinite = np.isinf(matrix)
@@ -71,6 +81,8 @@ def label_array(y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
         raise InvalidInputError(f"y[{i}] is {labels[i]}, which is not a label. Drop that row, or give it a class.")
     if labels.dtype == object:
         labels = _typed_labels(labels)
+    if labels.dtype.kind not in NUMERIC + "U":
+        raise InvalidInputError(f"Labels must be numbers or strings, but y is of type {labels.dtype}.")
     if len(labels):
         check_classification_targets(labels)
     return labels
@@ -125,11 +137,15 @@ def class_weights_of(
     if isinstance(class_weight, str):
         _one_of("class_weight", class_weight, ("balanced",))
         n_by_class = np.bincount(codes, weights=weights, minlength=len(classes))
-        return dict(zip(classes.tolist(), n_by_class.sum() / (len(classes) * n_by_class), strict=True))
+        present = np.flatnonzero(n_by_class)
+        balanced = n_by_class.sum() / (len(present) * n_by_class[present])
+        return dict(zip(classes[present].tolist(), balanced.tolist(), strict=True))
     if not isinstance(class_weight, Mapping):
         raise InvalidInputError(f"class_weight must be a dict, 'balanced' or None, but is {class_weight!r}.")
     for label, weight in class_weight.items():
-        if not isinstance(weight, NUMBER) or not 0 < weight < math.inf:
+        if not isinstance(label, (str, *NUMBER)):
+            raise InvalidInputError(f"class_weight names {label!r}, which is no label: labels are numbers or strings.")
+        if not isinstance(weight, NUMBER) or not 0 < weight < 1e300:
             raise InvalidInputError(f"class_weight[{label!r}] must be a positive number, but is {weight!r}.")
     return {label: float(weight) for label, weight in class_weight.items()}
 
@@ -234,6 +250,11 @@ def n_threads(n_jobs: int | None) -> int:
     if n_jobs is not None and (not is_integer or n_jobs == 0):
         raise InvalidInputError(f"n_jobs must be None or an integer other than 0, but is {n_jobs!r}.")
     return max(1, int(effective_n_jobs(n_jobs)))
+
+
+def non_negative_integer(name: str, value: int) -> int:
+    """A parameter that must be 0 or more; booleans count as 0 and 1."""
+    return _integer(name, int(value) if isinstance(value, bool | np.bool_) else value, 0)
 
 
 def is_lazy(lazy: bool) -> bool:

@@ -68,6 +68,17 @@ class EmptyForestError(DeciduousError, ValueError):
         super().__init__("The forest holds no rows, so it cannot predict: all of them were deleted. Add rows first.")
 
 
+class FrozenForestError(DeciduousError, AttributeError):
+    """Something asked of a frozen forest that only a forest with its training rows can do."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"A frozen forest has no `{name}`: it only predicts. It holds no training rows, no ids and no counts, so rows "
+            "can be neither deleted nor added, and nothing can be trained, traced or verified. Use the forest that was "
+            "frozen; to take rows out of a frozen forest, delete them there and freeze it again."
+        )
+
+
 class CorruptModelError(DeciduousError, ValueError):
     """A file or bytes that no release of this package would have written."""
 

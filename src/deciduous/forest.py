@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._batch import Batch
+from ._progress import bar
 from ._row_names import Names, RowNames, kind_of, name_list, settled
 from ._storing import StorableForest
 from ._validation import (
@@ -27,6 +28,7 @@ from ._validation import (
     is_lazy,
     label_array,
     n_threads,
+    non_negative_integer,
     restoring,
     seed_from,
 )
@@ -75,6 +77,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         Threads, over trees; -1 for all processors. The forest does not depend on it.
     random_state : int, RandomState instance or None, default=None
         An int in [0, 2**64) is the seed itself. None draws a secret one; see the README on why it should stay secret.
+    verbose : int, default=0
+        1 shows how far `fit` and `verify` are.
 
     Attributes
     ----------
@@ -124,6 +128,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         lazy: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
@@ -139,6 +144,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         self.lazy = lazy
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     # ------------------------------------------------------------------------------------------ training and updating
 
@@ -196,8 +202,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             params = core_params(self, rows.shape[1], seed)
             is_lazy(self.lazy)
             forest = self._empty_core(params, rows.shape[1], classes, weights)
-            with _in_our_words():
-                forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), None)
+            with _in_our_words(), bar("Training", params.n_trees, self._is_verbose()) as report:
+                forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), report)
 
         self._forest = forest
         self._params = params
@@ -336,7 +342,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         """Retrain from the forest's own rows and compare. Costs as much as `fit`."""
         check_is_fitted(self)
         with self._lock:
-            difference = self._forest.verify(n_threads(self.n_jobs), None)
+            with bar("Retraining", self._forest.n_trees, self._is_verbose()) as report:
+                difference = self._forest.verify(n_threads(self.n_jobs), report)
             return VerifyReport(difference is None, difference, self.fingerprint())
 
     def check(self) -> str | None:
@@ -447,9 +454,13 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
     # -------------------------------------------------------------------------------------------------------- helpers
+
+    def _is_verbose(self) -> bool:
+        return non_negative_integer("verbose", self.verbose) > 0
 
     def _tree_arrays(self, tree: int) -> _core.TreeArrays:
         n_trees = self._forest.n_trees

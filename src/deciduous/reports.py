@@ -77,6 +77,22 @@ class MemoryUse:
 
 
 @dataclass(frozen=True)
+class FrozenSize:
+    """How large a frozen forest is. Leaves with the same class shares have one *leaf value* in common."""
+
+    n_trees: int
+    n_nodes: int
+    n_leaf_values: int
+    bytes_in_memory: int
+    bytes_stored: int
+
+    @property
+    def bytes_per_node(self) -> float:
+        """Bytes of the stored forest for each node, the description and the class shares included."""
+        return self.bytes_stored / self.n_nodes
+
+
+@dataclass(frozen=True)
 class NodeRecord:
     """One node of a tree, as `tree_nodes` lists it."""
 

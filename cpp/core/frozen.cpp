@@ -1,0 +1,325 @@
+#include "frozen.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "bytes.h"
+#include "error.h"
+#include "parallel.h"
+#include "params.h"
+
+namespace deciduous {
+
+namespace {
+
+// Numbers below n are stored in as few bytes as they need.
+[[nodiscard]] std::size_t width_of(std::uint64_t n) {
+    if (n <= (std::uint64_t{1} << 8))
+        return 1;
+    return n <= (std::uint64_t{1} << 16) ? 2 : 4;
+}
+
+template <typename T>
+void write_as(std::span<std::uint32_t const> numbers, ByteWriter& out) {
+    std::vector<T> const narrow(numbers.begin(), numbers.end());
+    out.write_array(std::span<T const>(narrow));
+}
+
+void write_numbers(std::span<std::uint32_t const> numbers, std::uint64_t bound, ByteWriter& out) {
+    switch (width_of(bound)) {
+        case 1:
+            return write_as<std::uint8_t>(numbers, out);
+        case 2:
+            return write_as<std::uint16_t>(numbers, out);
+        default:
+            return out.write_array(numbers);
+    }
+}
+
+template <typename T>
+[[nodiscard]] std::vector<std::uint32_t> read_as(std::uint64_t n, ByteReader& in) {
+    auto const narrow = in.read_array<T>(n);
+    return {narrow.begin(), narrow.end()};
+}
+
+// Each is less than the bound.
+[[nodiscard]] std::vector<std::uint32_t> read_numbers(std::uint64_t n, std::uint64_t bound, char const* what,
+                                                      ByteReader& in) {
+    std::size_t const width = width_of(bound);
+    auto numbers = width == 1   ? read_as<std::uint8_t>(n, in)
+                   : width == 2 ? read_as<std::uint16_t>(n, in)
+                                : in.read_array<std::uint32_t>(n);
+    auto const outside = std::ranges::find_if(numbers, [&](std::uint32_t number) { return number >= bound; });
+    if (outside != numbers.end())
+        throw CorruptData("it names " + std::string(what) + " " + std::to_string(*outside) + " of " +
+                          std::to_string(bound));
+    return numbers;
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------- predicting
+
+std::span<double const> FrozenForest::leaf_value(Link link) const {
+    return std::span(leaf_values_).subspan((link - kLeaf) * n_classes_, n_classes_);
+}
+
+std::vector<double> FrozenForest::predict(Matrix const& rows, std::size_t n_threads) const {
+    constexpr std::size_t kChunk = 64;
+    if (rows.n_columns != n_attributes_)
+        throw InvalidArgument("The rows have " + std::to_string(rows.n_columns) + " columns instead of " +
+                              std::to_string(n_attributes_) + ".");
+    std::vector<double> shares(rows.n_rows * n_classes_, 0.0);
+    std::size_t const n_chunks = (rows.n_rows + kChunk - 1) / kChunk;
+    parallel_for(n_chunks, n_threads, [&](std::size_t chunk, std::size_t) {
+        std::size_t const begin = chunk * kChunk;
+        predict_chunk(rows, begin, std::min(begin + kChunk, rows.n_rows), shares);
+    });
+    return shares;
+}
+
+// Adds in the order of the trees and divides once, as Forest::predict_chunk does: the same sums to the last bit.
+void FrozenForest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end,
+                                 std::span<double> shares) const {
+    std::vector<Value> values((end - begin) * rows.n_columns);
+    std::transform(rows.row(begin), rows.row(end), values.begin(), to_value);
+    std::span<double> const its_shares = shares.subspan(begin * n_classes_, (end - begin) * n_classes_);
+    for (FrozenTree const& tree : trees_) {
+        Split const* const splits = splits_.data() + tree.first_split;
+        for (std::size_t i = 0; i < end - begin; ++i) {
+            Value const* const row = values.data() + i * rows.n_columns;
+            Link link = tree.root;
+            while (link < kLeaf) {
+                Split const& split = splits[link];
+                link = row[split.attribute] <= split.threshold ? split.left : split.right;
+            }
+            auto const its_leaf = leaf_value(link);
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                its_shares[i * n_classes_ + y] += its_leaf[y];
+        }
+    }
+    for (double& share : its_shares)
+        share /= static_cast<double>(trees_.size());
+}
+
+std::size_t FrozenForest::memory() const {
+    return sizeof(FrozenForest) + trees_.capacity() * sizeof(FrozenTree) + splits_.capacity() * sizeof(Split) +
+           leaf_values_.capacity() * sizeof(double);
+}
+
+// --------------------------------------------------------------------------------------------------------- freezing
+
+void Freezer::add(Tree const& tree) {
+    std::size_t const first_split = forest_.splits_.size();
+    FrozenForest::Link const root = visit(tree, Tree::kRoot, first_split);
+    forest_.trees_.push_back({first_split, root});
+}
+
+FrozenForest::Link Freezer::visit(Tree const& tree, NodeIndex index, std::size_t first_split) {
+    Node const& node = tree.node(index);
+    if (!node.is_split()) {
+        if (leaf_values_.size() >= FrozenForest::kLeaf)
+            throw InvalidArgument("The forest has too many different leaves to be frozen.");
+        auto const number = static_cast<FrozenForest::Link>(leaf_values_.size());
+        auto const [place, is_new] = leaf_values_.try_emplace(shares_of_(tree.counts(node)), number);
+        return FrozenForest::kLeaf + place->second;
+    }
+    std::size_t const place = forest_.splits_.size();
+    forest_.splits_.push_back({node.attribute, node.threshold(), 0, 0});
+    FrozenForest::Link const left = visit(tree, node.child(Side::left), first_split);
+    FrozenForest::Link const right = visit(tree, node.child(Side::right), first_split);
+    forest_.splits_[place].left = left;
+    forest_.splits_[place].right = right;
+    return static_cast<FrozenForest::Link>(place - first_split);
+}
+
+FrozenForest Freezer::finish() {
+    std::vector<FrozenForest::Link> ranks(leaf_values_.size());
+    FrozenForest::Link rank = 0;
+    forest_.leaf_values_.reserve(leaf_values_.size() * forest_.n_classes_);
+    for (auto const& [shares, number] : leaf_values_) {
+        ranks[number] = rank++;
+        forest_.leaf_values_.insert(forest_.leaf_values_.end(), shares.begin(), shares.end());
+    }
+    auto const renumber = [&](FrozenForest::Link& link) {
+        if (link >= FrozenForest::kLeaf)
+            link = FrozenForest::kLeaf + ranks[link - FrozenForest::kLeaf];
+    };
+    for (FrozenForest::Split& split : forest_.splits_) {
+        renumber(split.left);
+        renumber(split.right);
+    }
+    for (FrozenForest::FrozenTree& tree : forest_.trees_)
+        renumber(tree.root);
+    forest_.splits_.shrink_to_fit();
+    return std::move(forest_);
+}
+
+// ---------------------------------------------------------------------------------------------------------- storing
+
+// Which nodes split, and the leaf value of each leaf, of all trees in preorder. The splits are in that order already.
+class FrozenForest::Writer {
+public:
+    explicit Writer(FrozenForest const& forest) : forest_(forest), shape_((forest.n_nodes() + 7) / 8, 0) {}
+
+    std::vector<std::uint8_t> run() {
+        for (FrozenTree const& tree : forest_.trees_)
+            visit(forest_.splits_.data() + tree.first_split, tree.root);
+        std::vector<Attribute> attributes;
+        std::vector<float> thresholds;
+        for (Split const& split : forest_.splits_) {
+            attributes.push_back(split.attribute);
+            thresholds.push_back(to_float(split.threshold));
+        }
+        ByteWriter out;
+        out.write(static_cast<std::uint32_t>(forest_.n_attributes_));
+        out.write(static_cast<std::uint32_t>(forest_.n_classes_));
+        out.write(static_cast<std::uint32_t>(forest_.n_trees()));
+        out.write(static_cast<std::uint32_t>(forest_.n_leaf_values()));
+        out.write(std::uint64_t{forest_.n_nodes()});
+        out.write_array(std::span<double const>(forest_.leaf_values_));
+        out.write_array(std::span<std::uint8_t const>(shape_));
+        write_numbers(attributes, forest_.n_attributes_, out);
+        out.write_array(std::span<float const>(thresholds));
+        write_numbers(leaves_, forest_.n_leaf_values(), out);
+        return out.take();
+    }
+
+private:
+    void visit(Split const* splits, Link link) {
+        std::size_t const place = n_visited_++;
+        if (link >= kLeaf) {
+            leaves_.push_back(link - kLeaf);
+            return;
+        }
+        shape_[place / 8] |= static_cast<std::uint8_t>(1U << (place % 8));
+        visit(splits, splits[link].left);
+        visit(splits, splits[link].right);
+    }
+
+    FrozenForest const& forest_;
+    std::vector<std::uint8_t> shape_;
+    std::vector<std::uint32_t> leaves_;
+    std::size_t n_visited_ = 0;
+};
+
+class FrozenForest::Reader {
+public:
+    explicit Reader(std::span<std::uint8_t const> bytes) : in_(bytes) {}
+
+    FrozenForest run() {
+        auto const n_attributes = in_.read<std::uint32_t>();
+        auto const n_classes = in_.read<std::uint32_t>();
+        auto const n_trees = in_.read<std::uint32_t>();
+        auto const n_leaf_values = in_.read<std::uint32_t>();
+        n_nodes_ = in_.read<std::uint64_t>();
+        if (n_attributes == 0 || n_classes == 0 || n_trees == 0 || n_leaf_values >= kLeaf)
+            throw CorruptData("it has " + std::to_string(n_trees) + " trees over " + std::to_string(n_attributes) +
+                              " attributes with " + std::to_string(n_leaf_values) + " different leaves of " +
+                              std::to_string(n_classes) + " classes");
+        FrozenForest forest(n_attributes, n_classes);
+        forest.leaf_values_ = in_.read_array<double>(std::uint64_t{n_leaf_values} * n_classes);
+        require_leaf_values(forest);
+        read_nodes(forest, n_leaf_values);
+        read_trees(forest, n_trees);
+        return forest;
+    }
+
+private:
+    static void require_leaf_values(FrozenForest const& forest) {
+        constexpr auto kOne = std::bit_cast<std::uint64_t>(1.0);
+        for (std::size_t i = 0; i < forest.n_leaf_values(); ++i) {
+            auto const shares = forest.leaf_value(static_cast<Link>(kLeaf + i));
+            double total = 0.0;
+            for (double const share : shares) {
+                // The bits of doubles from 0 to 1 are in the order of the numbers; all other doubles come after.
+                if (std::bit_cast<std::uint64_t>(share) > kOne)
+                    throw CorruptData("a leaf has a class share that is no share");
+                total += share;
+            }
+            if (std::abs(total - 1.0) > 1e-6)
+                throw CorruptData("the class shares of a leaf do not sum up to 1");
+            if (i > 0 &&
+                !std::ranges::lexicographical_compare(forest.leaf_value(static_cast<Link>(kLeaf + i - 1)), shares))
+                throw CorruptData("its class shares are not in ascending order");
+        }
+    }
+
+    void read_nodes(FrozenForest& forest, std::uint32_t n_leaf_values) {
+        shape_ = in_.read_array<std::uint8_t>(n_nodes_ / 8 + (n_nodes_ % 8 != 0 ? 1 : 0));
+        if (n_nodes_ % 8 != 0 && (shape_.back() >> (n_nodes_ % 8)) != 0)
+            throw CorruptData("it has nodes after the last one");
+        std::uint64_t n_splits = 0;
+        for (std::uint8_t const byte : shape_)
+            n_splits += static_cast<std::uint64_t>(std::popcount(byte));
+        auto const attributes = read_numbers(n_splits, forest.n_attributes_, "attribute", in_);
+        auto const thresholds = in_.read_array<float>(n_splits);
+        leaves_ = read_numbers(n_nodes_ - n_splits, n_leaf_values, "leaf", in_);
+        in_.require_end();
+        require_all_used(n_leaf_values);
+        forest.splits_.resize(n_splits);
+        for (std::size_t i = 0; i < n_splits; ++i) {
+            if (std::isnan(thresholds[i]) || thresholds[i] == -std::numeric_limits<float>::infinity())
+                throw CorruptData("a split has no usable threshold");
+            forest.splits_[i] = {attributes[i], to_value(thresholds[i]), 0, 0};
+        }
+    }
+
+    // Else something could be hidden among them.
+    void require_all_used(std::uint32_t n_leaf_values) const {
+        std::vector<bool> is_used(n_leaf_values, false);
+        for (std::uint32_t const leaf : leaves_)
+            is_used[leaf] = true;
+        if (std::ranges::find(is_used, false) != is_used.end())
+            throw CorruptData("it has class shares of no leaf");
+    }
+
+    void read_trees(FrozenForest& forest, std::uint32_t n_trees) {
+        if (n_trees > leaves_.size())
+            throw CorruptData("it has " + std::to_string(n_trees) + " trees but " + std::to_string(leaves_.size()) +
+                              " leaves");
+        forest.trees_.reserve(n_trees);
+        for (std::uint32_t tree = 0; tree < n_trees; ++tree) {
+            std::size_t const first_split = next_split_;
+            Link const root = read_subtree(forest, first_split, 0);
+            forest.trees_.push_back({first_split, root});
+        }
+        if (next_node_ != n_nodes_)
+            throw CorruptData("it has nodes that belong to no tree");
+    }
+
+    Link read_subtree(FrozenForest& forest, std::size_t first_split, std::uint32_t depth) {
+        if (next_node_ == n_nodes_)
+            throw CorruptData("it ends in the middle of a tree");
+        std::uint64_t const node = next_node_++;
+        if ((shape_[node / 8] >> (node % 8) & 1) == 0)
+            return kLeaf + leaves_[next_leaf_++];
+        std::size_t const place = next_split_++;
+        if (depth >= kMaxDepth || place - first_split >= kLeaf)
+            throw CorruptData("a tree is larger than trees can be");
+        forest.splits_[place].left = read_subtree(forest, first_split, depth + 1);
+        forest.splits_[place].right = read_subtree(forest, first_split, depth + 1);
+        return static_cast<Link>(place - first_split);
+    }
+
+    ByteReader in_;
+    std::uint64_t n_nodes_ = 0;
+    std::vector<std::uint8_t> shape_;
+    std::vector<std::uint32_t> leaves_;
+    std::uint64_t next_node_ = 0;
+    std::size_t next_split_ = 0;
+    std::size_t next_leaf_ = 0;
+};
+
+std::vector<std::uint8_t> FrozenForest::as_bytes() const {
+    return Writer(*this).run();
+}
+
+FrozenForest FrozenForest::from_bytes(std::span<std::uint8_t const> bytes) {
+    return Reader(bytes).run();
+}
+
+}  // namespace deciduous

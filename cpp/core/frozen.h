@@ -1,0 +1,92 @@
+// A forest that only predicts: splits and class shares. No row, id, count or seed is in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "dataset.h"
+#include "tree.h"
+#include "types.h"
+
+namespace deciduous {
+
+class FrozenForest {
+public:
+    // What `as_bytes` gave; anything else is CorruptData.
+    [[nodiscard]] static FrozenForest from_bytes(std::span<std::uint8_t const> bytes);
+
+    // Canonical (docs/format.md): equal forests have equal bytes.
+    [[nodiscard]] std::vector<std::uint8_t> as_bytes() const;
+
+    // The class shares of some rows, n_classes values for each: the same doubles that the forest gave.
+    [[nodiscard]] std::vector<double> predict(Matrix const& rows, std::size_t n_threads) const;
+
+    [[nodiscard]] std::size_t n_attributes() const { return n_attributes_; }
+    [[nodiscard]] std::size_t n_classes() const { return n_classes_; }
+    [[nodiscard]] std::size_t n_trees() const { return trees_.size(); }
+    [[nodiscard]] std::size_t n_nodes() const { return 2 * splits_.size() + trees_.size(); }
+    [[nodiscard]] std::size_t n_leaf_values() const { return leaf_values_.size() / n_classes_; }
+    [[nodiscard]] std::size_t memory() const;
+
+private:
+    friend class Freezer;
+    class Reader;
+    class Writer;
+
+    // A split of the same tree, by its number in preorder, or a leaf value with kLeaf added. Leaves take no memory of
+    // their own.
+    using Link = std::uint32_t;
+    static constexpr Link kLeaf = Link{1} << 31;
+
+    struct Split {
+        Attribute attribute;
+        Value threshold;
+        Link left;
+        Link right;
+    };
+
+    struct FrozenTree {
+        std::size_t first_split;
+        Link root;
+    };
+
+    FrozenForest(std::size_t n_attributes, std::size_t n_classes)
+        : n_attributes_(n_attributes), n_classes_(n_classes) {}
+
+    [[nodiscard]] std::span<double const> leaf_value(Link link) const;
+    void predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const;
+
+    std::size_t n_attributes_;
+    std::size_t n_classes_;
+    std::vector<FrozenTree> trees_;
+    std::vector<Split> splits_;        // of all trees, in preorder
+    std::vector<double> leaf_values_;  // distinct class shares, n_classes each, in ascending order
+};
+
+// Makes a frozen forest, tree by tree.
+class Freezer {
+public:
+    // The class shares that a leaf with these rows per class predicts.
+    using SharesOf = std::function<std::vector<double>(std::span<Count const>)>;
+
+    Freezer(std::size_t n_attributes, std::size_t n_classes, SharesOf shares_of)
+        : forest_(n_attributes, n_classes), shares_of_(std::move(shares_of)) {}
+
+    // A tree with rows and without unbuilt nodes.
+    void add(Tree const& tree);
+
+    [[nodiscard]] FrozenForest finish();
+
+private:
+    [[nodiscard]] FrozenForest::Link visit(Tree const& tree, NodeIndex index, std::size_t first_split);
+
+    FrozenForest forest_;
+    SharesOf shares_of_;
+    std::map<std::vector<double>, FrozenForest::Link> leaf_values_;  // numbered as they were met
+};
+
+}  // namespace deciduous

@@ -1,0 +1,41 @@
+"""A bar for long work: rich's where it is installed, in terminals and notebooks, else a line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+Report = Callable[[int], None]  # called with the number of steps done
+SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def bar(what: str, n_steps: int, is_shown: bool) -> Iterator[Report | None]:
+    """Something to report progress to, or None if nothing is to be shown."""
+    if not is_shown:
+        yield None
+    elif find_spec("rich") is None:
+        yield _lines(what, n_steps)
+    else:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns) as progress:
+            task = progress.add_task(what, total=n_steps)
+            yield lambda n_done: progress.update(task, completed=n_done)
+            progress.update(task, completed=n_steps)
+
+
+def _lines(what: str, n_steps: int) -> Report:
+    last = time.monotonic()
+
+    def report(n_done: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            print(f"{what}: {n_done} of {n_steps} trees", file=sys.stderr)
+
+    return report

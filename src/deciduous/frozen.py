@@ -1,0 +1,201 @@
+"""The forest that only predicts: no training row, id, count or seed is in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from . import _core
+from ._container import container, json_section, read_container, read_json, section, write_atomically
+from ._state import FROZEN, entry, feature_names, labels_from, labels_state, require_kind
+from ._validation import float32_matrix, n_threads
+from .errors import CorruptModelError, FrozenForestError
+from .reports import FrozenSize
+
+# What a forest with rows has and a frozen one cannot have, beside `fit`.
+NEEDS_ROWS = frozenset(
+    {
+        "add",
+        "apply",
+        "check",
+        "decision_path",
+        "delete",
+        "deletion_cost",
+        "deletion_costs",
+        "feature_importances_",
+        "fingerprint",
+        "ids_",
+        "n_rows_",
+        "partial_fit",
+        "seed_",
+        "tree_nodes",
+        "tree_view",
+        "verify",
+    }
+)
+META_ENTRIES = {"kind", "classes", "n_features_in", "feature_names_in"}
+NOT_MADE = (
+    "This %(name)s holds no forest. Make one by `freeze()` of a fitted forest, or read one by `deciduous.load` or "
+    "`from_bytes`."
+)
+
+
+class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A forest that only predicts, made by `DareForestClassifier.freeze` or read by `deciduous.load`.
+
+    It predicts what that forest predicted, to the last bit, and holds splits and class shares of leaves, nothing else:
+    no training rows, no ids, no counts, no seed, no classes without rows. So nothing can be deleted from it or added to
+    it: do that to the forest that was frozen, and freeze it again. Frozen forests of equal forests are equal in all
+    bytes, whatever the history of these forests.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads for predictions; -1 for all processors.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels, ascending: the columns of `predict_proba`. Classes without rows are left out.
+    n_features_in_ : int
+        Number of columns.
+    """
+
+    _frozen: _core.FrozenForest
+    classes_: NDArray[Any]
+    n_features_in_: int
+
+    def __init__(self, *, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def _made(
+        cls, core: _core.FrozenForest, classes: NDArray[Any], columns: NDArray[Any] | None, n_jobs: int | None
+    ) -> Self:
+        forest = cls(n_jobs=n_jobs)
+        forest._take(core, classes, columns)
+        return forest
+
+    def _take(self, core: _core.FrozenForest, classes: NDArray[Any], columns: NDArray[Any] | None) -> None:
+        self._frozen = core
+        self.classes_ = classes
+        self.n_features_in_ = core.n_attributes
+        if columns is not None:
+            self.feature_names_in_ = columns
+
+    # ---------------------------------------------------------------------------------------------------- predicting
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Class shares of each row, in the order of `classes_`."""
+        check_is_fitted(self, msg=NOT_MADE)
+        return self._frozen.predict(float32_matrix(self, X, reset=False), n_threads(self.n_jobs))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The most likely class of each row; of equally likely ones, that of the lower label."""
+        best: NDArray[np.intp] = self.predict_proba(X).argmax(axis=1)
+        return np.take(self.classes_, best)
+
+    def size(self) -> FrozenSize:
+        """How large it is, in memory and as a file."""
+        check_is_fitted(self, msg=NOT_MADE)
+        core = self._frozen
+        return FrozenSize(core.n_trees, core.n_nodes, core.n_leaf_values, core.memory, len(self.to_bytes()))
+
+    # ---------------------------------------------------------------------------------------------- what it cannot do
+
+    def fit(self, X: Any = None, y: Any = None, **others: Any) -> NoReturn:  # noqa: ARG002
+        """Not possible: raises a `FrozenForestError` that says why."""
+        raise FrozenForestError("fit")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in NEEDS_ROWS:
+            raise FrozenForestError(name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # scikit-learn's clones are to be fitted again, which a frozen forest cannot be
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_frozen" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # ------------------------------------------------------------------------------------------------------- storing
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the forest to one file, which `deciduous.load` reads; an old one is replaced at once or not at all."""
+        write_atomically(path, container(self._sections()))
+
+    def to_bytes(self) -> bytes:
+        """What `save` would write."""
+        return b"".join(container(self._sections()))
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview, n_jobs: int | None = None) -> Self:
+        """The forest that `to_bytes` gave these bytes. Anything else is a `CorruptModelError`."""
+        sections = read_container(memoryview(data).cast("B"))
+        return cls._from_sections(read_json(section(sections, "meta")), sections, n_jobs)
+
+    @classmethod
+    def _from_sections(cls, meta: Mapping[str, Any], sections: Mapping[str, memoryview], n_jobs: int | None) -> Self:
+        forest = cls(n_jobs=n_jobs)
+        forest._restore(meta, sections)
+        return forest
+
+    def _sections(self) -> dict[str, bytes]:
+        check_is_fitted(self, msg=NOT_MADE)
+        meta = {
+            "kind": FROZEN,
+            "classes": labels_state(self.classes_),
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None,
+        }
+        return {"meta": json_section(meta), "frozen": self._frozen.as_bytes()}
+
+    def _restore(self, meta: Mapping[str, Any], sections: Mapping[str, memoryview]) -> None:
+        """Take over what `_sections` wrote."""
+        require_kind(meta, FROZEN)
+        if set(meta) != META_ENTRIES or set(sections) != {"meta", "frozen"}:
+            raise CorruptModelError("it does not have the entries and sections of a frozen forest, and no others")
+        classes = labels_from(entry(meta, "classes", dict))
+        try:
+            core = _core.FrozenForest.from_bytes(np.frombuffer(sections["frozen"], dtype=np.uint8))
+        except _core.CorruptData as error:
+            raise CorruptModelError(str(error)) from None
+        if core.n_attributes != entry(meta, "n_features_in", int):
+            raise CorruptModelError(f"its trees are over {core.n_attributes} attributes")
+        if core.n_classes != len(classes) or not (classes[:-1] < classes[1:]).all():
+            raise CorruptModelError(f"its labels are not {core.n_classes} in ascending order")
+        names = meta["feature_names_in"]
+        self._take(core, classes, None if names is None else feature_names(names, core.n_attributes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"n_jobs": self.n_jobs} | ({"_model": self.to_bytes()} if self.__sklearn_is_fitted__() else {})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.n_jobs = state["n_jobs"]
+        if "_model" in state:
+            sections = read_container(memoryview(state["_model"]))
+            self._restore(read_json(section(sections, "meta")), sections)
+
+
+def frozen_from(
+    forest: _core.Forest, classes: NDArray[Any], columns: NDArray[Any] | None, n_jobs: int | None
+) -> FrozenForestClassifier:
+    """The frozen form of a forest with rows. Canonical: which classes came first, or are gone, does not show in it."""
+    present = np.flatnonzero(forest.class_totals())
+    order = present[np.argsort(classes[present])].astype(np.uint32)
+    labels = classes[order]
+    if labels.dtype.kind == "U":
+        labels = labels.astype(f"<U{max(1, *map(len, labels.tolist()))}")  # a long label may be gone
+    core = forest.freeze(order, n_threads(n_jobs))
+    return FrozenForestClassifier._made(core, labels, None if columns is None else columns.copy(), n_jobs)
