@@ -35,6 +35,13 @@ test: build check debug asan  ## Everything that must pass: checks, debug and ad
 test-slow: build  ## The slow tests, and the state machine for a long time
 	DECIDUOUS_HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest
 
+.PHONY: test-oldest
+test-oldest:  ## The estimator's tests with the oldest versions of the dependencies that we declare
+	$(PYTHON) -m venv build/oldest
+	build/oldest/bin/pip install --quiet "numpy==1.26.*" "scipy==1.11.*" "scikit-learn==1.6.*" "pandas==2.2.*" \
+	    "pytest==8.*" "hypothesis>=6.100" "polars==1.0.*" "pyarrow==15.*" rich .
+	build/oldest/bin/python -m pytest tests/test_estimator_checks.py tests/test_forest.py tests/test_weights.py
+
 .PHONY: check
 check: build  ## Formatting, lints, types, import layers
 	$(BIN)/ruff format --check src tests

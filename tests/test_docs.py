@@ -23,12 +23,12 @@ PUBLIC = [
 ]
 
 
-def test_readme_example_runs() -> None:
-    """Every Python block of the README runs, assertions included."""
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_examples_run(page: str) -> None:
+    """Every Python block of the page runs, one after the other, assertions included."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+    exec(compile("\n".join(blocks), page, "exec"), {})
 
 
 def test_docstring_examples_run() -> None:

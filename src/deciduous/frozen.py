@@ -194,8 +194,8 @@ def frozen_from(
     """The frozen form of a forest with rows. Canonical: which classes came first, or are gone, does not show in it."""
     present = np.flatnonzero(forest.class_totals())
     order = present[np.argsort(classes[present])].astype(np.uint32)
+    core = forest.freeze(order, n_threads(n_jobs))
     labels = classes[order]
     if labels.dtype.kind == "U":
-        labels = labels.astype(f"<U{max(1, *map(len, labels.tolist()))}")  # a long label may be gone
-    core = forest.freeze(order, n_threads(n_jobs))
+        labels = np.array(labels.tolist())  # as wide as the longest that is left
     return FrozenForestClassifier._made(core, labels, None if columns is None else columns.copy(), n_jobs)

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "consistency.h"
+#include "error.h"
 #include "forest.h"
 
 using namespace deciduous;
@@ -193,6 +195,39 @@ private:
             fail("the fingerprint differs from a fresh fit's: " + forest.verify({1, false}, {}).value_or("?"), number_);
         if (auto const difference = forest.verify({2, false}, {}))
             fail("verify: " + *difference, number_);
+        if (!rows_.empty())
+            freeze(forest, *fresh);
+    }
+
+    // A frozen forest predicts the same, comes back from its bytes, and does not depend on history; damaged bytes are
+    // refused, or are a forest that predicts shares.
+    void freeze(Forest& forest, Forest& fresh) {
+        std::vector<Label> labels(forest.n_classes());
+        std::iota(labels.begin(), labels.end(), 0U);
+        labels.resize(std::min(labels.size(), fresh.n_classes()));
+        FrozenForest const frozen = forest.freeze(labels, {2, false});
+        std::vector<std::uint8_t> bytes = frozen.as_bytes();
+        if (bytes != fresh.freeze(labels, {1, false}).as_bytes())
+            fail("a frozen forest shows its history", number_);
+        Arrays const probe = arrays(new_rows(70));
+        auto const shares = FrozenForest::from_bytes(bytes).predict(matrix(probe), 2);
+        if (shares != forest.predict(matrix(probe), {1, false}).shares)
+            fail("a frozen forest predicts otherwise", number_);
+        for (int i = 0; i < 200; ++i) {
+            std::vector<std::uint8_t> damaged = bytes;
+            damaged[random_() % std::min<std::size_t>(bytes.size(), i % 2 == 0 ? 24 : bytes.size())] ^=
+                static_cast<std::uint8_t>(1U << (random_() % 8));
+            if (i % 5 == 0)
+                damaged.resize(random_() % damaged.size());
+            try {
+                FrozenForest const odd = FrozenForest::from_bytes(damaged);
+                if (odd.n_attributes() == n_attributes_)
+                    for (double const share : odd.predict(matrix(probe), 1))
+                        if (!(share >= 0.0 && share <= 1.0 + 1e-6))
+                            fail("a share of a damaged frozen forest is out of range", number_);
+            } catch (CorruptData const&) {
+            }
+        }
     }
 
     void predict_while_changing(Forest& forest) {

@@ -1,0 +1,740 @@
+"""A frozen forest predicts as the live one did, and holds nothing of its rows."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import json
+import pickle
+import random
+import re
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import deciduous
+from deciduous import (
+    CorruptModelError,
+    DareForestClassifier,
+    DeciduousError,
+    EmptyForestError,
+    FrozenForestClassifier,
+    FrozenForestError,
+)
+from deciduous.frozen import NEEDS_ROWS
+from strategies import TUNINGS, Dataset, build_forest, datasets, forest_options
+
+SMALL: dict[str, Any] = {"n_estimators": 6, "max_depth": 8, "n_thresholds": 5, "random_state": 3}
+GOLDEN_FOLDER = Path(__file__).parent / "data" / "golden"
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "random": {"random_depth": 3},
+    "random trees": {"random_depth": 8},
+    "extra trees": {"candidates": "uniform", "n_thresholds": 1},
+    "uniform, entropy": {"candidates": "uniform", "criterion": "entropy"},
+    "all thresholds": {"n_thresholds": None, "max_features": None},
+    "class weights": {"class_weight": {0: 0.1, 2: 7.3}},
+    "balanced": {"class_weight": "balanced", "max_depth": 2},
+    "large leaves": {"min_samples_leaf": 7},
+    "stumps": {"max_depth": 1},
+    "sampled": {"max_samples": 0.3},
+    "lazy": {"lazy": True},
+    "threads": {"n_jobs": 3},
+}
+
+
+def rows_of(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers, ties and a column with NaN; three classes with noise."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=n_rows), rng.integers(0, 5, n_rows), rng.normal(size=n_rows)])
+    X[rng.random(n_rows) < 0.3, 2] = np.nan
+    y = (X[:, 0] + rng.normal(0, 0.7, n_rows) > 0).astype(int) + (X[:, 1] > 3)
+    return X.astype(np.float32), y
+
+
+PROBES = np.vstack([rows_of(150, seed=9)[0], np.full((1, 3), np.nan, np.float32), [[3e38, -3e38, 0.0]]])
+
+
+def assert_same_predictions(frozen: FrozenForestClassifier, live: DareForestClassifier, X: np.ndarray) -> None:
+    """To the last bit, by label: the frozen forest has the classes with rows, ascending."""
+    ours, theirs = frozen.predict_proba(X), live.predict_proba(X)
+    assert ours.dtype == theirs.dtype == np.float64
+    columns = [live.classes_.tolist().index(label) for label in frozen.classes_.tolist()]
+    assert ours.tobytes() == np.ascontiguousarray(theirs[:, columns]).tobytes()
+    assert not np.delete(theirs, columns, axis=1).any()
+    assert frozen.classes_.tolist() == sorted(frozen.classes_.tolist())
+    assert (frozen.predict(X) == live.predict(X)).all()
+
+
+# ---------------------------------------------------------------------------------------------------- predictions
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_predictions_are_those_of_the_live_forest(options: dict[str, Any]) -> None:
+    """Bit for bit, before and after deletions and additions, also with a class that comes late and one that goes."""
+    X, y = rows_of(300)
+    forest = DareForestClassifier(**(SMALL | options)).fit(X, y)
+    assert_same_predictions(forest.freeze(), forest, PROBES)
+    assert forest.freeze().predict_proba(X).tobytes() == forest.predict_proba(X).tobytes()
+    forest.delete(range(0, 200, 3))
+    assert_same_predictions(forest.freeze(), forest, PROBES)
+    more, labels = rows_of(40, seed=5)
+    forest.add(more, labels - 1)
+    assert_same_predictions(forest.freeze(), forest, PROBES)
+    forest.delete([i for i in forest.ids_ if i < 300 and y[i] == 2])
+    frozen = forest.freeze()
+    assert frozen.classes_.tolist() == [-1, 0, 1]
+    assert forest.classes_.tolist() == [0, 1, 2, -1]
+    assert_same_predictions(frozen, forest, PROBES)
+    assert frozen.score(PROBES, forest.predict(PROBES)) == 1.0
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_any_forest_predicts_the_same_frozen(data: st.DataObject) -> None:
+    """Tiny hostile data sets, all parameters."""
+    rows: Dataset = data.draw(datasets())
+    options = data.draw(forest_options(rows.X.shape[1], sorted(set(rows.y.tolist()))))
+    forest = build_forest(options, data.draw(TUNINGS), lazy=data.draw(st.booleans()))
+    forest.fit(rows.X, rows.y, ids=rows.ids, sample_weight=rows.weights)
+    doomed = data.draw(st.lists(st.sampled_from(forest.ids_.tolist()), unique=True))
+    forest.delete(doomed)
+    if forest.n_rows_ == 0:
+        with pytest.raises(EmptyForestError):
+            forest.freeze()
+        return
+    frozen = forest.freeze()
+    again = FrozenForestClassifier.from_bytes(frozen.to_bytes())
+    for its in (frozen, again):
+        assert_same_predictions(its, forest, rows.X)
+    stays = np.isin(rows.ids, forest.ids_)
+    left = rows.where(stays)
+    if options["class_weight"] == "balanced":
+        options["class_weight"] = forest.class_weight_
+    retrained = build_forest(options).fit(left.X, left.y, ids=left.ids, sample_weight=left.weights)
+    assert frozen.to_bytes() == retrained.freeze().to_bytes()
+
+
+def test_trees_without_rows_are_left_out() -> None:
+    """Two rows, each in two of twenty trees: at most four trees have rows."""
+    forest = DareForestClassifier(n_estimators=20, max_samples=0.1, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    frozen = forest.freeze()
+    assert frozen.size().n_trees <= 4
+    assert_same_predictions(frozen, forest, np.array([[0.0], [0.4], [1.0]], np.float32))
+
+
+def test_predictions_do_not_depend_on_threads_and_batches() -> None:
+    """Rows are predicted in chunks of 64."""
+    forest = DareForestClassifier(**SMALL).fit(*rows_of(300))
+    frozen = forest.freeze()
+    whole = frozen.predict_proba(PROBES)
+    assert (np.vstack([frozen.predict_proba(PROBES[i : i + 1]) for i in range(len(PROBES))]) == whole).all()
+    assert (frozen.set_params(n_jobs=3).predict_proba(PROBES) == whole).all()
+    assert frozen.predict_proba(np.empty((0, 3))).shape == (0, 3)
+
+
+def test_freezing_changes_neither_the_forest_nor_later_the_frozen_one() -> None:
+    """Even when everything is deleted from the live forest."""
+    forest = DareForestClassifier(**SMALL).fit(*rows_of(100))
+    before = forest.to_bytes()
+    frozen = forest.freeze()
+    assert forest.to_bytes() == before
+    shares = frozen.predict_proba(PROBES)
+    forest.delete(forest.ids_)
+    assert (frozen.predict_proba(PROBES) == shares).all()
+    with pytest.raises(EmptyForestError, match="no rows"):
+        forest.freeze()
+
+
+def test_rows_of_a_wrong_shape_are_refused() -> None:
+    """As the live forest refuses them."""
+    frozen = DareForestClassifier(**SMALL).fit(*rows_of(50)).freeze()
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        frozen.predict([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="infinity"):
+        frozen.predict([[1.0, 2.0, np.inf]])
+    with pytest.raises(ValueError, match="2 columns instead of 3"):
+        frozen._frozen.predict(np.zeros((1, 2), np.float32), 1)
+
+
+def test_works_as_a_scikit_learn_classifier() -> None:
+    """At the end of a pipeline, with names of columns checked; clones are itself, as they could not be fitted."""
+    X, y = rows_of(100)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    frozen = DareForestClassifier(**SMALL).fit(table, y).freeze()
+    assert is_classifier(frozen)
+    assert frozen.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        frozen.predict(table[["b", "a", "c"]])
+    assert clone(frozen) is frozen
+    scaler = StandardScaler().set_output(transform="pandas").fit(table)
+    assert make_pipeline(scaler, frozen).predict(table).shape == (100,)
+    assert "FrozenForestClassifier" in frozen._repr_html_()
+    assert frozen.get_params() == {"n_jobs": None}
+
+
+# --------------------------------------------------------------------------------------------------------- storing
+
+
+@pytest.fixture(scope="module")
+def live() -> DareForestClassifier:
+    return DareForestClassifier(**SMALL).fit(*rows_of(200))
+
+
+WAYS: dict[str, Callable[[FrozenForestClassifier], FrozenForestClassifier]] = {
+    "bytes": lambda frozen: FrozenForestClassifier.from_bytes(frozen.to_bytes()),
+    "pickle": lambda frozen: pickle.loads(pickle.dumps(frozen)),
+    "deepcopy": copy.deepcopy,
+    "copy": copy.copy,
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    "labels", [[0, 1, 2], ["oak", "beech", "Lärche"], [2.0, -1.0, 3.0]], ids=["int", "str", "float"]
+)
+def test_round_trip(way: Callable[[FrozenForestClassifier], FrozenForestClassifier], labels: list[Any]) -> None:
+    """Same predictions, classes and bytes, whatever the labels are."""
+    X, y = rows_of(200)
+    frozen = DareForestClassifier(**SMALL).fit(pd.DataFrame(X, columns=list("abc")), np.array(labels)[y]).freeze()
+    again = way(frozen)
+    table = pd.DataFrame(PROBES, columns=list("abc"))
+    assert again.predict_proba(table).tobytes() == frozen.predict_proba(table).tobytes()
+    assert again.classes_.dtype == frozen.classes_.dtype
+    assert again.classes_.tolist() == sorted(labels)
+    assert again.feature_names_in_.tolist() == list("abc")
+    assert again.to_bytes() == frozen.to_bytes()
+
+
+def test_files_are_loaded_as_what_they_are(live: DareForestClassifier, tmp_path: Path) -> None:
+    """`save(frozen=True)` is `freeze().save()`; `load` tells the kinds apart."""
+    live.save(tmp_path / "live")
+    live.save(tmp_path / "frozen", frozen=True)
+    live.freeze().save(tmp_path / "frozen too")
+    assert (tmp_path / "frozen").read_bytes() == (tmp_path / "frozen too").read_bytes()
+    assert isinstance(deciduous.load(tmp_path / "live"), DareForestClassifier)
+    frozen = deciduous.load(tmp_path / "frozen", n_jobs=2)
+    assert isinstance(frozen, FrozenForestClassifier)
+    assert frozen.n_jobs == 2
+    assert_same_predictions(frozen, live, PROBES)
+
+
+def test_pickles_keep_the_number_of_threads(live: DareForestClassifier) -> None:
+    """It is a parameter, though no part of the file."""
+    frozen = live.freeze().set_params(n_jobs=2)
+    assert pickle.loads(pickle.dumps(frozen)).n_jobs == 2
+    assert frozen.to_bytes() == live.freeze().to_bytes()
+    assert pickle.loads(pickle.dumps(FrozenForestClassifier(n_jobs=3))).n_jobs == 3
+
+
+def test_the_other_kind_is_refused_by_name(live: DareForestClassifier) -> None:
+    """Each class reads its own kind, and says who reads both."""
+    with pytest.raises(CorruptModelError, match=r"'frozen', not 'forest'; `deciduous\.load` reads both"):
+        DareForestClassifier.from_bytes(live.freeze().to_bytes())
+    with pytest.raises(CorruptModelError, match=r"'forest', not 'frozen'"):
+        FrozenForestClassifier.from_bytes(live.to_bytes())
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN_FOLDER.glob("v1-*.forest")), ids=lambda path: path.stem)
+def test_files_without_a_kind_are_forests_and_can_be_frozen(path: Path) -> None:
+    """Those that were written before there were kinds."""
+    forest = deciduous.load(path)
+    assert isinstance(forest, DareForestClassifier)
+    assert_same_predictions(forest.freeze(), forest, np.resize(PROBES, (50, forest.n_features_in_)))
+
+
+# ---------------------------------------------------------------------------------------------- what it cannot do
+
+
+@pytest.mark.parametrize("name", sorted(NEEDS_ROWS))
+def test_what_needs_rows_is_not_there_and_says_why(live: DareForestClassifier, name: str) -> None:
+    """The live forest has it; the frozen one has not, also for `hasattr`."""
+    assert hasattr(live, name)
+    frozen = live.freeze()
+    assert not hasattr(frozen, name)
+    with pytest.raises(FrozenForestError, match=rf"has no `{name}`: .* holds no training rows.*Use the forest"):
+        getattr(frozen, name)
+
+
+def test_errors_are_told_in_full(live: DareForestClassifier) -> None:
+    """What, why, and what to do instead."""
+    frozen = live.freeze()
+    calls = [lambda: frozen.delete([3]), lambda: frozen.add([[1, 2, 3]], [0]), lambda: frozen.fit(*rows_of(10))]
+    for call in calls:
+        with pytest.raises(FrozenForestError, match="delete them there and freeze it again") as caught:
+            call()
+        assert isinstance(caught.value, DeciduousError)
+        assert isinstance(caught.value, AttributeError)
+    with pytest.raises(AttributeError, match="no attribute 'leaves'") as other:
+        _ = frozen.leaves
+    assert not isinstance(other.value, FrozenForestError)
+
+
+def test_one_that_was_never_made_says_how_to_make_one() -> None:
+    """The constructor alone gives no forest."""
+    empty = FrozenForestClassifier()
+    for call in (lambda: empty.predict([[1.0]]), empty.to_bytes, empty.size):
+        with pytest.raises(NotFittedError, match=r"FrozenForestClassifier holds no forest.*freeze\(\)"):
+            call()
+    with pytest.raises(NotFittedError):
+        DareForestClassifier().freeze()
+
+
+# --------------------------------------------------------------------------------------------------------- no trace
+
+
+def images(value: float) -> list[bytes]:
+    """A number in every way that it could be stored: float32, the core's order-preserving image, float64, text."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    value_image = bits ^ 0xFFFFFFFF if bits >> 31 else bits | 0x80000000
+    as_float64 = struct.pack("<d", float(np.float32(value)))
+    return [struct.pack("<I", bits), struct.pack("<I", value_image), as_float64, repr(value).encode()]
+
+
+def integer_images(number: int) -> list[bytes]:
+    """An integer of at least three bytes, both ways round, and as text."""
+    n_bytes = (number.bit_length() + 7) // 8
+    return [number.to_bytes(n_bytes, "little"), number.to_bytes(n_bytes, "big"), str(number).encode()]
+
+
+SEED = 0x7E6D5C4B3A291807
+SECRET_VALUES = [1234.5677, -98765.43, 3.1415926e33]
+FIRST_SECRET_ID = 0x1B2C3D4E5F607182
+
+
+def forest_with_secrets(lazy: bool = False) -> DareForestClassifier:
+    """Whole numbers, and ten rows of values and ids unlike all others, which thresholds separate but do not equal."""
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 1000, (400, 3)).astype(np.float32)
+    secrets = np.array(SECRET_VALUES, np.float32) * (1 + np.arange(10, dtype=np.float32).reshape(-1, 1) / 16)
+    ids = np.concatenate([np.arange(400) + 7_000_001, FIRST_SECRET_ID + np.arange(10) * 0x0101010101])
+    forest = DareForestClassifier(n_estimators=10, random_state=SEED, lazy=lazy, max_depth=6)
+    return forest.fit(np.vstack([X, secrets]), np.append(X[:, 0] > 500, np.arange(10) % 2 == 0), ids=ids)
+
+
+def test_no_value_id_or_seed_is_in_the_bytes() -> None:
+    """Of any row; the live forest's bytes have them all. Thresholds are midpoints, so they are nobody's values."""
+    forest = forest_with_secrets()
+    whole, frozen = forest.to_bytes(), forest.freeze().to_bytes()
+    secrets = np.array(SECRET_VALUES, np.float32) * (1 + np.arange(10, dtype=np.float32).reshape(-1, 1) / 16)
+    for value in secrets.ravel().tolist():
+        assert struct.pack("<f", value) in whole
+        assert not any(image in frozen for image in images(value))
+    for row_id in forest.ids_.tolist():
+        assert struct.pack("<q", row_id) in whole
+        assert not any(image in frozen for image in integer_images(row_id)), row_id
+    assert str(SEED).encode() in whole
+    assert not any(image in frozen for image in integer_images(SEED))
+    pickled = pickle.dumps(forest.freeze())
+    assert frozen in pickled
+    assert len(pickled) < len(frozen) + 200
+
+
+def test_no_count_is_in_the_bytes() -> None:
+    """Rows weigh a million each, so counts are unmistakable; scaling all weights gives the same bytes."""
+    X, y = rows_of(60)
+    weights = np.full(60, 1_000_003)
+    one = DareForestClassifier(**SMALL).fit(X, y).freeze().to_bytes()
+    heavy_forest = DareForestClassifier(**SMALL).fit(X, y, sample_weight=weights)
+    heavy = heavy_forest.freeze().to_bytes()
+    counts = {n for tree in range(6) for node in heavy_forest.tree_nodes(tree) for n in node.counts.values()}
+    assert len(counts) > 10
+    assert not any(image in heavy for n in counts for image in integer_images(n))
+    assert heavy == one
+
+
+def test_description_names_what_is_needed_to_predict_and_nothing_else(live: DareForestClassifier) -> None:
+    """No parameters, no seed, no fresh ids, no class weights."""
+    sections = parsed(live.freeze().to_bytes())
+    assert list(sections) == ["meta", "frozen"]
+    assert json.loads(sections["meta"]) == {
+        "kind": "frozen",
+        "classes": {"type": live.classes_.dtype.str, "values": [0, 1, 2]},
+        "n_features_in": 3,
+        "feature_names_in": None,
+    }
+
+
+def test_object_refers_to_nothing_of_the_live_forest() -> None:
+    """Its attributes are the frozen core, labels, and numbers."""
+    frozen = forest_with_secrets().freeze()
+    assert set(vars(frozen)) == {"n_jobs", "_frozen", "classes_", "n_features_in_"}
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+def test_equal_forests_have_equal_bytes_whatever_their_history(lazy: bool) -> None:
+    """Rows, classes and long labels that came and went leave no trace; nor does the order in which classes came."""
+    X, y = rows_of(120)
+    labels = np.array(["ash", "beech", "oak"])[y]
+    direct = DareForestClassifier(**SMALL).fit(X, labels)
+    late = np.flatnonzero(labels == "ash")
+    first = np.flatnonzero(labels != "ash")
+    other = DareForestClassifier(**SMALL, lazy=lazy, n_jobs=2).fit(X[first], labels[first], ids=first)
+    other.add(X[:5] + 1, ["a long label of a row that will go"] * 5, ids=range(1000, 1005))
+    other.add(X[late], labels[late], ids=late)
+    other.delete(range(1000, 1005))
+    assert other.classes_.tolist() != direct.classes_.tolist()
+    assert other.freeze().to_bytes() == direct.freeze().to_bytes()
+
+
+# ----------------------------------------------------------------------------------- damaged bytes, and bytes of foes
+
+ENTRY_SIZE, DIGEST_SIZE = 64, 32
+
+
+def digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=DIGEST_SIZE).digest()
+
+
+def parsed(data: bytes) -> dict[str, bytes]:
+    """The sections of a file, as docs/format.md has it."""
+    (n,) = struct.unpack_from("<I", data, 12)
+    entries = [struct.unpack_from("<16sQQ", data, 16 + ENTRY_SIZE * i) for i in range(n)]
+    return {name.rstrip(b"\0").decode(): data[offset : offset + length] for name, offset, length in entries}
+
+
+def packed(sections: dict[str, bytes]) -> bytes:
+    """A file of these sections, with right checksums."""
+    table = b"\x89DCDS\r\n\x1a" + struct.pack("<II", 1, len(sections))
+    offset = len(table) + ENTRY_SIZE * len(sections) + DIGEST_SIZE
+    for name, data in sections.items():
+        table += struct.pack("<16sQQ", name.encode(), offset, len(data)) + digest(data)
+        offset += len(data)
+    return table + digest(table) + b"".join(sections.values())
+
+
+class Frozen:
+    """The frozen section once more, written and read as docs/format.md has it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.header = list(struct.unpack_from("<IIIIQ", data))
+        n_attributes, n_classes, _, n_values, n_nodes = self.header
+        place = 24
+
+        def take(kind: str, n: int) -> list[Any]:
+            nonlocal place
+            values = list(struct.unpack_from(f"<{n}{kind}", data, place))
+            place += struct.calcsize(f"<{n}{kind}")
+            return values
+
+        self.shares = take("d", n_values * n_classes)
+        self.shape = take("B", (n_nodes + 7) // 8)
+        n_splits = sum(byte.bit_count() for byte in self.shape)
+        self.attribute_kind = "B" if n_attributes <= 2**8 else "H" if n_attributes <= 2**16 else "I"
+        self.leaf_kind = "B" if n_values <= 2**8 else "H" if n_values <= 2**16 else "I"
+        self.attributes = take(self.attribute_kind, n_splits)
+        self.thresholds = take("f", n_splits)
+        self.leaves = take(self.leaf_kind, n_nodes - n_splits)
+        assert place == len(data)
+
+    def packed(self) -> bytes:
+        """The section."""
+        return struct.pack("<IIIIQ", *self.header) + b"".join(
+            struct.pack(f"<{len(values)}{kind}", *values)
+            for kind, values in [
+                ("d", self.shares),
+                ("B", self.shape),
+                (self.attribute_kind, self.attributes),
+                ("f", self.thresholds),
+                (self.leaf_kind, self.leaves),
+            ]
+        )
+
+    def shares_of(self, row: np.ndarray) -> np.ndarray:
+        """The prediction for a row, in plain Python."""
+        n_classes = self.header[1]
+        nodes = iter([self.shape[i // 8] >> (i % 8) & 1 for i in range(self.header[4])])
+        splits, leaves = iter(zip(self.attributes, self.thresholds, strict=True)), iter(self.leaves)
+
+        def leaf_below() -> int:
+            if not next(nodes):
+                return next(leaves)
+            attribute, threshold = next(splits)
+            left, right = leaf_below(), leaf_below()
+            return left if row[attribute] <= threshold else right
+
+        total = np.zeros(n_classes)
+        for _ in range(self.header[2]):
+            leaf = leaf_below()
+            total += self.shares[leaf * n_classes : (leaf + 1) * n_classes]
+        return total / self.header[2]
+
+
+def model() -> bytes:
+    """A small frozen forest with impure leaves."""
+    return DareForestClassifier(n_estimators=3, max_depth=4, random_state=0).fit(*rows_of(80)).freeze().to_bytes()
+
+
+MODEL = model()
+
+
+def test_format_is_as_documented() -> None:
+    """A reader that shares no code with the package predicts the same, and writes the same bytes."""
+    sections = parsed(MODEL)
+    section = Frozen(sections["frozen"])
+    assert section.packed() == sections["frozen"]
+    assert packed(sections) == MODEL
+    shares = FrozenForestClassifier.from_bytes(MODEL).predict_proba(PROBES)
+    assert all((section.shares_of(row) == its).all() for row, its in zip(PROBES, shares, strict=True))
+
+
+def test_wide_numbers_are_stored_as_documented() -> None:
+    """300 attributes take two bytes each; more than 256 different leaves too."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 300)).astype(np.float32)
+    forest = DareForestClassifier(n_estimators=40, max_depth=5, max_features=3, random_state=0)
+    frozen = forest.fit(X, rng.integers(0, 3, 3000)).freeze()
+    section = Frozen(parsed(frozen.to_bytes())["frozen"])
+    assert (section.attribute_kind, section.leaf_kind) == ("H", "H")
+    again = FrozenForestClassifier.from_bytes(frozen.to_bytes())
+    assert again.to_bytes() == frozen.to_bytes()
+    assert (section.shares_of(X[0]) == again.predict_proba(X[:1])[0]).all()
+    assert (again.predict_proba(X) == forest.predict_proba(X)).all()
+
+
+def assert_refused_or_sound(data: bytes) -> bool:
+    """Whether the bytes are a model; it predicts finite shares then."""
+    try:
+        frozen = FrozenForestClassifier.from_bytes(data)
+    except CorruptModelError:
+        return False
+    if frozen.n_features_in_ < 1000:
+        shares = frozen.predict_proba(np.zeros((3, frozen.n_features_in_), np.float32))
+        assert np.allclose(shares.sum(axis=1), 1)
+        assert (shares >= 0).all()
+    assert len(frozen.predict_proba([])) == 0
+    return True
+
+
+def test_truncated_bytes_are_refused() -> None:
+    """At every length."""
+    for n in range(len(MODEL)):
+        with pytest.raises(CorruptModelError):
+            FrozenForestClassifier.from_bytes(MODEL[:n])
+
+
+def test_every_changed_bit_is_noticed() -> None:
+    """The checksums cover every byte."""
+    rng = random.Random(0)
+    for place in range(len(MODEL)):
+        changed = bytearray(MODEL)
+        changed[place] ^= 1 << rng.randrange(8)
+        with pytest.raises(CorruptModelError):
+            FrozenForestClassifier.from_bytes(bytes(changed))
+
+
+def with_section(section: bytes) -> bytes:
+    return packed(parsed(MODEL) | {"frozen": section})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tampered_bytes_with_right_checksums_are_refused_or_sound(seed: int) -> None:
+    """A thousand each: bits flipped, numbers replaced, pieces cut out, doubled or moved."""
+    rng = random.Random(seed)
+    sound = parsed(MODEL)["frozen"]
+    n_sound = 0
+    for _ in range(1000):
+        section = bytearray(sound)
+        for _ in range(rng.choice([1, 1, 1, 2, 5])):
+            place = rng.randrange(24) if rng.random() < 0.3 else rng.randrange(len(section))
+            match rng.randrange(4):
+                case 0:
+                    section[place] ^= 1 << rng.randrange(8)
+                case 1:
+                    number = struct.pack("<I", rng.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1, rng.randrange(2**32)]))
+                    section[place : place + 4] = number
+                case 2:
+                    del section[place : place + rng.randrange(1, 9)]
+                case 3:
+                    section[place:place] = section[place : place + rng.randrange(1, 9)]
+            if len(section) < 24:
+                section = bytearray(sound)
+        n_sound += assert_refused_or_sound(with_section(bytes(section)))
+    assert n_sound > 10  # thresholds may be other numbers
+
+
+@pytest.mark.parametrize("n", range(120))
+def test_truncated_section_with_right_checksums_is_refused(n: int) -> None:
+    """At the beginning, and in steps through all of it."""
+    section = parsed(MODEL)["frozen"]
+    with pytest.raises(CorruptModelError):
+        FrozenForestClassifier.from_bytes(with_section(section[: n * len(section) // 120]))
+
+
+def chain(depth: int) -> Callable[[Frozen], None]:
+    """One tree that goes this deep on its left."""
+
+    def change(section: Frozen) -> None:
+        bits = [1] * depth + [0] * (depth + 1)
+        section.header[2] = 1
+        section.header[4] = len(bits)
+        section.shape = [sum(bit << k for k, bit in enumerate(bits[i : i + 8])) for i in range(0, len(bits), 8)]
+        section.attributes, section.thresholds = [0] * depth, [0.5] * depth
+        n_values = section.header[3]
+        section.leaves = [i % n_values for i in range(depth + 1)]
+
+    return change
+
+
+def set_item(name: str, place: int, value: Any) -> Callable[[Frozen], None]:
+    return lambda section: getattr(section, name).__setitem__(place, value)
+
+
+def swap_leaf_values(section: Frozen) -> None:
+    n_classes = section.header[1]
+    first, second = section.shares[:n_classes], section.shares[n_classes : 2 * n_classes]
+    section.shares[: 2 * n_classes] = second + first
+
+
+def hide_leaf_value(section: Frozen) -> None:
+    section.leaves = [leaf or 1 for leaf in section.leaves]
+
+
+TAMPERED: dict[str, tuple[Callable[[Frozen], None], str]] = {
+    "no attributes": (set_item("header", 0, 0), "0 attributes"),
+    "fewer attributes": (set_item("header", 0, 1), "attribute"),
+    "no classes": (set_item("header", 1, 0), "0 classes"),
+    "classes without end": (set_item("header", 1, 2**32 - 1), "middle of an array"),
+    "no trees": (set_item("header", 2, 0), "0 trees"),
+    "one tree less": (set_item("header", 2, 2), "belong to no tree"),
+    "one tree more": (set_item("header", 2, 4), "middle of a tree"),
+    "trees without end": (set_item("header", 2, 2**32 - 1), "trees but"),
+    "leaf values without end": (set_item("header", 3, 2**32 - 1), "different leaves"),
+    "many leaf values": (set_item("header", 3, 2**31 - 1), "middle of an array"),
+    "nodes without end": (set_item("header", 4, 2**64 - 1), "middle of an array"),
+    "nodes to overflow": (set_item("header", 4, 2**63), "middle of an array"),
+    "no nodes": (set_item("header", 4, 0), "too many"),
+    "attribute out of range": (set_item("attributes", 0, 3), "attribute 3 of 3"),
+    "threshold NaN": (set_item("thresholds", 1, float("nan")), "threshold"),
+    "threshold -inf": (set_item("thresholds", 1, float("-inf")), "threshold"),
+    "leaf out of range": (set_item("leaves", 2, 255), "leaf 255 of"),
+    "share NaN": (set_item("shares", 0, float("nan")), "no share"),
+    "share infinite": (set_item("shares", 0, float("inf")), "no share"),
+    "share negative": (set_item("shares", 0, -0.5), "no share"),
+    "share -0.0": (set_item("shares", 0, -0.0), "no share"),
+    "share above 1": (set_item("shares", 0, 1.0000001), "no share"),
+    "shares of too small a sum": (set_item("shares", 2, 0.5), "sum up to 1"),
+    "leaf values out of order": (swap_leaf_values, "ascending"),
+    "leaf value of no leaf": (hide_leaf_value, "no leaf"),
+    "bits after the last node": (lambda s: s.shape.__setitem__(-1, s.shape[-1] | 0x80), "after the last"),
+    "too deep": (chain(257), "larger than trees can be"),
+    "much too deep": (chain(200_000), "larger than trees can be"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), TAMPERED.values(), ids=TAMPERED)
+def test_tampered_section_is_refused_with_its_reason(change: Callable[[Frozen], None], reason: str) -> None:
+    """Each rule of docs/format.md, broken alone, with right checksums."""
+    section = Frozen(parsed(MODEL)["frozen"])
+    change(section)
+    with pytest.raises(CorruptModelError, match=reason):
+        FrozenForestClassifier.from_bytes(with_section(section.packed()))
+
+
+def test_the_deepest_tree_is_read() -> None:
+    """256 levels, as deep as trees can be."""
+    section = Frozen(parsed(MODEL)["frozen"])
+    chain(256)(section)
+    assert assert_refused_or_sound(with_section(section.packed()))
+
+
+META = json.loads(parsed(MODEL)["meta"])
+TAMPERED_META: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown kind": ({"kind": "boosted"}, "unknown kind 'boosted'"),
+    "kind of a list": ({"kind": []}, "unknown kind"),
+    "a seed": ({"seed": 1}, "entries"),
+    "other number of columns": ({"n_features_in": 4}, "over 3 attributes"),
+    "columns of a float": ({"n_features_in": 3.0}, "n_features_in"),
+    "other number of names": ({"feature_names_in": ["a"]}, "names of columns"),
+    "a class too few": ({"classes": {"type": "<i8", "values": [0, 1]}}, "3 in ascending order"),
+    "classes not ascending": ({"classes": {"type": "<i8", "values": [0, 2, 1]}}, "ascending"),
+    "classes twice": ({"classes": {"type": "<i8", "values": [0, 1, 1]}}, "distinct"),
+    "classes of another type": ({"classes": {"type": "<i8", "values": ["a", "b", "c"]}}, "label"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), TAMPERED_META.values(), ids=TAMPERED_META)
+def test_tampered_description_is_refused_with_its_reason(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    """By `load`, which names the file."""
+    path = tmp_path / "model.forest"
+    path.write_bytes(packed(parsed(MODEL) | {"meta": json.dumps(META | change).encode()}))
+    with pytest.raises(CorruptModelError, match=reason) as caught:
+        deciduous.load(path)
+    assert str(path) in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("name", sorted(META))
+def test_missing_entry_is_refused(name: str) -> None:
+    """Without its kind it would be a forest with rows."""
+    meta = {key: value for key, value in META.items() if key != name}
+    with pytest.raises(CorruptModelError):
+        FrozenForestClassifier.from_bytes(packed(parsed(MODEL) | {"meta": json.dumps(meta).encode()}))
+
+
+def test_other_sections_are_refused() -> None:
+    """Nothing can be hidden beside it, and nothing may be missing."""
+    sections = parsed(MODEL)
+    for others in (sections | {"rows": b"x"}, {"meta": sections["meta"]}, {"frozen": sections["frozen"]}):
+        with pytest.raises(CorruptModelError):
+            FrozenForestClassifier.from_bytes(packed(others))
+
+
+# ------------------------------------------------------------------------------------------------------------- size
+
+
+def joblib_size(estimator: Any) -> int:
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    return len(file.getvalue())
+
+
+DATA = {
+    "breast cancer": lambda: load_breast_cancer(return_X_y=True),
+    "generated": lambda: make_classification(5000, 20, n_informative=8, flip_y=0.1, random_state=0),
+}
+
+
+@pytest.mark.parametrize("max_depth", [6, 20])
+@pytest.mark.parametrize("data", DATA.values(), ids=DATA)
+def test_stored_forest_is_less_than_a_fifth_of_scikit_learns(
+    data: Callable[[], tuple[np.ndarray, np.ndarray]], max_depth: int, record_property: Callable[[str, object], None]
+) -> None:
+    """A hundred trees; fewer than 8 bytes for each node where scikit-learn has 80 and more, and 12 in memory."""
+    X, y = data()
+    frozen = DareForestClassifier(max_depth=max_depth, random_state=0).fit(X, y).freeze()
+    theirs = RandomForestClassifier(max_depth=max_depth, random_state=0).fit(X, y)
+    size = frozen.size()
+    n_theirs = sum(tree.tree_.node_count for tree in theirs.estimators_)
+    record_property("bytes_per_node", size.bytes_per_node)
+    record_property("bytes_per_node_of_scikit_learn", joblib_size(theirs) / n_theirs)
+    assert size.n_trees == 100
+    assert size.bytes_stored == len(frozen.to_bytes())
+    assert size.bytes_per_node < 8
+    assert size.bytes_in_memory / size.n_nodes < 12
+    assert size.bytes_stored < joblib_size(theirs) / 5
+    assert joblib_size(frozen) < joblib_size(theirs) / 5
+
+
+def test_size_is_told() -> None:
+    """One split and two leaves."""
+    forest = DareForestClassifier(n_estimators=1, random_state=0).fit([[0.0], [1.0]], ["a", "b"])
+    size = forest.freeze().size()
+    assert (size.n_trees, size.n_nodes, size.n_leaf_values) == (1, 3, 2)
+    assert re.fullmatch(r"FrozenSize\(n_trees=1, n_nodes=3, .*bytes_stored=\d+\)", repr(size))
+    assert size.bytes_per_node == size.bytes_stored / 3
