@@ -145,7 +145,8 @@ def class_weights_of(
     for label, weight in class_weight.items():
         if not isinstance(label, (str, *NUMBER)):
             raise InvalidInputError(f"class_weight names {label!r}, which is no label: labels are numbers or strings.")
-        if not isinstance(weight, NUMBER) or not 0 < weight < 1e300:
+        plain = weight.item() if isinstance(weight, np.generic) else weight
+        if not isinstance(plain, NUMBER) or not 0 < plain < 1e300:
             raise InvalidInputError(f"class_weight[{label!r}] must be a positive number, but is {weight!r}.")
     return {label: float(weight) for label, weight in class_weight.items()}
 

@@ -74,8 +74,8 @@ class FrozenForestError(DeciduousError, AttributeError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"A frozen forest has no `{name}`: it only predicts. It holds no training rows, no ids and no counts, so "
-            "rows can be neither deleted nor added, and nothing can be trained, traced or verified. Use the forest that "
-            "was frozen; to take rows out of a frozen forest, delete them there and freeze it again."
+            "rows can be neither deleted nor added, and nothing can be trained, traced or verified. Use the forest "
+            "that was frozen; to take rows out of a frozen forest, delete them there and freeze it again."
         )
 
 
