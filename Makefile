@@ -44,8 +44,8 @@ test-oldest:  ## The estimator's tests with the oldest versions of the dependenc
 
 .PHONY: check
 check: build  ## Formatting, lints, types, import layers
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests docs
+	$(BIN)/ruff check src tests docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror cpp/core/* cpp/bindings/* tests/cpp/*
@@ -55,10 +55,14 @@ STUB := src/deciduous/_core.pyi
 stub: build  ## Write the type stub of the core anew, after a change of the bindings
 	$(BIN)/python -m nanobind.stubgen --quiet --module deciduous._core --output-file $(STUB)
 
+.PHONY: docs
+docs: build  ## Write docs/api.md anew, after a change of docstrings
+	$(BIN)/python docs/make_api.py
+
 .PHONY: format
 format: .venv/.tools  ## Format all sources
-	$(BIN)/ruff format src tests
-	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests docs
+	$(BIN)/ruff check --fix src tests docs
 	$(BIN)/clang-format -i cpp/core/* cpp/bindings/* tests/cpp/*
 
 # The randomised stress test of the core, built without Python in four ways.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
 import re
 from pathlib import Path
@@ -72,6 +73,13 @@ def test_method_is_documented(name: str) -> None:
 def test_exported_name_is_documented(name: str) -> None:
     """Everything the package exports has a docstring of its own."""
     assert inspect.getdoc(getattr(deciduous, name))
+
+
+def test_api_page_is_what_the_docstrings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make docs` would change nothing."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    make_api = importlib.import_module("make_api")
+    assert make_api.PAGE.read_text() == make_api.page()
 
 
 def test_paper_symbols_are_mapped_to_our_names() -> None:

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 
 import deciduous
 from deciduous import DareForestClassifier, EmptyForestError
@@ -681,3 +682,16 @@ def test_golden_file_loads_and_goes_on(name: str) -> None:
 def test_every_golden_file_is_pinned() -> None:
     """None is forgotten."""
     assert {path.stem for path in GOLDEN_FOLDER.glob("*.forest")} == set(GOLDEN)
+
+
+def test_skops_stores_a_forest_with_one_trusted_type() -> None:
+    """It asks to trust the estimator alone: all else are plain values and our bytes."""
+    skops_io = pytest.importorskip("skops.io")
+    X, y = load_iris(return_X_y=True)
+    forest = DareForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    stored = skops_io.dumps(forest)
+    trusted = skops_io.get_untrusted_types(data=stored)
+    assert trusted == ["deciduous.forest.DareForestClassifier"]
+    loaded = skops_io.loads(stored, trusted=trusted)
+    assert loaded.delete([3, 17]) == forest.delete([3, 17])
+    assert loaded.fingerprint() == forest.fingerprint()

@@ -1,0 +1,68 @@
+"""Writes docs/api.md from the docstrings. A test fails when the page is out of date; `make docs` writes it anew."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import deciduous
+import deciduous.export
+import deciduous.pictures
+
+PAGE = Path(__file__).with_name("api.md")
+CLASSES = (deciduous.DareForestClassifier, deciduous.FrozenForestClassifier)
+FUNCTIONS = (deciduous.load, deciduous.tune)
+MODULES = {deciduous.export: ("to_onnx", "to_treelite", "to_shap"), deciduous.pictures: ("export_text", "plot_tree")}
+
+
+def described(title: str, thing: Any, level: str) -> list[str]:
+    """A heading, the docstring, and an empty line."""
+    return [f"{level} {title}", "", "```text", inspect.getdoc(thing) or "", "```", ""]
+
+
+def signature(name: str, function: Any) -> str:
+    """A call, with names and defaults but without types."""
+    parameters = inspect.signature(function).parameters.values()
+    shown = [str(p.replace(annotation=inspect.Parameter.empty)) for p in parameters if p.name not in ("self", "cls")]
+    if any(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters):
+        first = next(i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY)
+        shown.insert(first - sum(p.name in ("self", "cls") for p in parameters), "*")
+    return f"`{name}({', '.join(shown)})`"
+
+
+def class_page(its_class: type) -> list[str]:
+    """A class with its public methods and properties, in the order of their names."""
+    lines = described(its_class.__name__, its_class, "##")
+    for name, member in inspect.getmembers(its_class):
+        if name.startswith("_") or not inspect.getdoc(member):
+            continue
+        if not getattr(inspect.unwrap(getattr(member, "fget", member)), "__module__", "").startswith("deciduous"):
+            continue  # scikit-learn documents its own
+        title = f"`{name}`" if isinstance(member, property) else signature(name, member)
+        lines += described(title, member, "###")
+    return lines
+
+
+def page() -> str:
+    """The whole page."""
+    lines = ["# API", "", "Made from the docstrings by `make docs`.", ""]
+    for its_class in CLASSES:
+        lines += class_page(its_class)
+    for function in FUNCTIONS:
+        lines += described(signature(f"deciduous.{function.__name__}", function), function, "##")
+    for module, names in MODULES.items():
+        lines += described(module.__name__, module, "##")
+        for name in names:
+            lines += described(signature(name, getattr(module, name)), getattr(module, name), "###")
+    lines += ["## Errors and results", ""]
+    others = {*CLASSES, *FUNCTIONS}
+    for name in deciduous.__all__:
+        if getattr(deciduous, name) not in others:
+            first = (inspect.getdoc(getattr(deciduous, name)) or "").split("\n")[0]
+            lines.append(f"- `{name}`: {first}")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
