@@ -19,6 +19,7 @@
 #include "parallel.h"
 #include "params.h"
 #include "tree.h"
+#include "tree_arrays.h"
 #include "update.h"
 
 namespace deciduous {
@@ -28,18 +29,6 @@ struct MemoryUse {
     std::size_t structure = 0;
     std::size_t decision_stats = 0;
     std::size_t leaf_stats = 0;
-};
-
-// A tree as arrays over its nodes in preorder, left before right.
-struct TreeArrays {
-    std::vector<std::uint8_t> kind;  // NodeKind
-    std::vector<std::uint32_t> depth;
-    std::vector<Attribute> attribute;  // 0 at leaves
-    std::vector<float> threshold;      // 0 at leaves
-    std::vector<std::uint32_t> right;  // right child; the left one follows its parent; 0 at leaves
-    std::vector<Count> counts;         // rows per class, n_classes for each node
-    std::vector<RowId> ids;            // of the rows of all leaves, ascending within a leaf
-    std::vector<std::uint32_t> n_ids;  // how many of them each node has; 0 at splits
 };
 
 // The classes, in the order of their numbers.
