@@ -44,8 +44,8 @@ test-oldest:  ## The estimator's tests with the oldest versions of the dependenc
 
 .PHONY: check
 check: build  ## Formatting, lints, types, import layers
-	$(BIN)/ruff format --check src tests docs
-	$(BIN)/ruff check src tests docs
+	$(BIN)/ruff format --check src tests docs examples
+	$(BIN)/ruff check src tests docs examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror cpp/core/* cpp/bindings/* tests/cpp/*
@@ -61,8 +61,8 @@ docs: build  ## Write docs/api.md anew, after a change of docstrings
 
 .PHONY: format
 format: .venv/.tools  ## Format all sources
-	$(BIN)/ruff format src tests docs
-	$(BIN)/ruff check --fix src tests docs
+	$(BIN)/ruff format src tests docs examples
+	$(BIN)/ruff check --fix src tests docs examples
 	$(BIN)/clang-format -i cpp/core/* cpp/bindings/* tests/cpp/*
 
 # The randomised stress test of the core, built without Python in four ways.

@@ -6,6 +6,8 @@ import doctest
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,13 @@ def test_examples_run(page: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks
     exec(compile("\n".join(blocks), page, "exec"), {})
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_example_script_runs(example: Path) -> None:
+    """Each script runs to its end and says something."""
+    command = [sys.executable, "-W", "ignore", str(example)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def test_docstring_examples_run() -> None:

@@ -125,7 +125,8 @@ class RowNames:
         unknown = [subject for subject in given if subject not in self.rows_of]
         if unknown:
             raise UnknownSubjectError(unknown, len(self.rows_of))
-        return np.array(sorted({i for subject in given for i in self.rows_of[subject]}), dtype=np.int64)
+        rows = {i for subject in given for i in self.rows_of[subject]}
+        return np.array(sorted(rows, key=lambda i: self.names.get(i, i)), dtype=np.int64)
 
     def state(self, core_ids: Sequence[int]) -> dict[str, Any]:
         """Names and subjects of rows in this order, as plain values."""
