@@ -1,4 +1,4 @@
-"""The forest elsewhere: frozen, as ONNX, as treelite, explained by SHAP. These are copies: deletion does not reach them."""
+"""The forest elsewhere: frozen, ONNX, treelite, SHAP. These are copies: deletion does not reach them."""
 
 import numpy as np
 import onnxruntime
