@@ -30,6 +30,7 @@ DEFAULTS: dict[str, Any] = {
     "min_samples_leaf": 1,
     "max_samples": None,
     "class_weight": None,
+    "categorical_features": "from_dtype",
     "lazy": False,
     "n_jobs": None,
     "random_state": 0,

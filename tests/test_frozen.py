@@ -374,7 +374,7 @@ def test_description_names_what_is_needed_to_predict_and_nothing_else(live: Dare
 def test_object_refers_to_nothing_of_the_live_forest() -> None:
     """Its attributes are the frozen core, labels, and numbers."""
     frozen = forest_with_secrets().freeze()
-    assert set(vars(frozen)) == {"n_jobs", "_frozen", "classes_", "n_features_in_"}
+    assert set(vars(frozen)) == {"n_jobs", "_frozen", "_columns", "classes_", "n_features_in_"}
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])

@@ -21,7 +21,7 @@ namespace {
 
 using Ids = nb::ndarray<RowId const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Labels = nb::ndarray<Label const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Weights = nb::ndarray<Count const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Counts = nb::ndarray<Count const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<float const, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<std::uint8_t const, nb::shape<-1, 16>, nb::c_contig, nb::device::cpu>;
 
@@ -37,14 +37,14 @@ Matrix as_matrix(Rows const& rows) {
 }
 
 // Weights may be left out: then all of them are 1.
-std::vector<Vote> as_votes(Labels const& labels, std::optional<Weights> const& weights) {
+std::vector<Vote> as_votes(Labels const& labels, std::optional<Counts> const& weights) {
     std::vector<Vote> votes(labels.size());
     for (std::size_t i = 0; i < votes.size(); ++i)
         votes[i] = {labels.data()[i], weights ? weights->data()[i] : 1};
     return votes;
 }
 
-Classes as_classes(Keys const& keys, std::optional<Weights> const& weights) {
+Classes as_classes(Keys const& keys, std::optional<Counts> const& weights) {
     Classes classes;
     classes.keys.resize(keys.shape(0));
     std::memcpy(classes.keys.data(), keys.data(), keys.size());
@@ -79,6 +79,20 @@ Progress progress_to(nb::object const& callback) {
             throw nb::python_error();
         if (!callback.is_none())
             callback(n_done);
+    };
+}
+
+// The same for work that must not stop: whatever the callback raises is reported and passed over.
+Progress unstoppable_progress_to(nb::object const& callback) {
+    if (callback.is_none())
+        return {};
+    return [&callback](std::size_t n_done) {
+        nb::gil_scoped_acquire const locked;
+        try {
+            callback(n_done);
+        } catch (nb::python_error& error) {
+            error.discard_as_unraisable("deciduous: progress of an update");
+        }
     };
 }
 
@@ -156,7 +170,7 @@ void bind_updates(nb::class_<Forest>& forest) {
     forest
         .def(
             "fit",
-            [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Weights> weights, std::size_t n_threads,
+            [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights, std::size_t n_threads,
                nb::object progress) {
                 auto const report = progress_to(progress);
                 nb::gil_scoped_release const unlocked;
@@ -165,21 +179,23 @@ void bind_updates(nb::class_<Forest>& forest) {
             "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "n_threads"_a, "progress"_a.none())
         .def(
             "delete_rows",
-            [](Forest& self, Ids ids, std::size_t n_threads, bool lazy) {
+            [](Forest& self, Ids ids, std::size_t n_threads, bool lazy, nb::object progress) {
+                auto const report = unstoppable_progress_to(progress);
                 nb::gil_scoped_release const unlocked;
-                return self.delete_rows(as_span(ids), {n_threads, lazy});
+                return self.delete_rows(as_span(ids), {n_threads, lazy}, report);
             },
-            "ids"_a, "n_threads"_a, "lazy"_a)
+            "ids"_a, "n_threads"_a, "lazy"_a, "progress"_a.none())
         .def(
             "add_rows",
-            [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Weights> weights, Keys class_keys,
-               std::optional<Weights> class_weights, std::size_t n_threads, bool lazy) {
+            [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights, Keys class_keys,
+               std::optional<Counts> class_weights, std::size_t n_threads, bool lazy, nb::object progress) {
+                auto const report = unstoppable_progress_to(progress);
                 nb::gil_scoped_release const unlocked;
                 return self.add_rows(as_span(ids), as_matrix(rows), as_votes(labels, weights),
-                                     as_classes(class_keys, class_weights), {n_threads, lazy});
+                                     as_classes(class_keys, class_weights), {n_threads, lazy}, report);
             },
             "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "class_keys"_a, "class_weights"_a.none(), "n_threads"_a,
-            "lazy"_a)
+            "lazy"_a, "progress"_a.none())
         .def(
             "deletion_cost",
             [](Forest const& self, Ids ids, std::size_t n_threads) {
@@ -330,11 +346,11 @@ void bind_frozen(nb::module_& m) {
     nb::class_<FrozenForest>(m, "FrozenForest")
         .def_static(
             "from_bytes",
-            [](Bytes bytes) {
+            [](Bytes bytes, Counts n_categories) {
                 nb::gil_scoped_release const unlocked;
-                return FrozenForest::from_bytes(as_span(bytes));
+                return FrozenForest::from_bytes(as_span(bytes), Schema(as_span(n_categories)));
             },
-            "bytes"_a)
+            "bytes"_a, "n_categories"_a)
         .def("as_bytes",
              [](FrozenForest const& self) {
                  std::vector<std::uint8_t> bytes;
@@ -355,6 +371,13 @@ void bind_frozen(nb::module_& m) {
                 return to_numpy(std::move(shares), {rows.shape(0), self.n_classes()});
             },
             "rows"_a, "n_threads"_a)
+        .def(
+            "with_attributes",
+            [](FrozenForest const& self, Counts n_categories, Labels kept) {
+                return self.with_attributes(Schema(as_span(n_categories)), as_span(kept));
+            },
+            "n_categories"_a, "kept"_a)
+        .def("used_attributes", [](FrozenForest const& self) { return to_numpy(self.used_attributes()); })
         .def_prop_ro("memory", &FrozenForest::memory)
         .def_prop_ro("n_attributes", &FrozenForest::n_attributes)
         .def_prop_ro("n_classes", &FrozenForest::n_classes)
@@ -373,11 +396,11 @@ NB_MODULE(_core, m) {
     nb::class_<Forest> forest(m, "Forest");
     forest.def(
         "__init__",
-        [](Forest* self, Params const& params, Tuning const& tuning, std::size_t n_attributes, Keys class_keys,
-           std::optional<Weights> class_weights) {
-            new (self) Forest(params, tuning, n_attributes, as_classes(class_keys, class_weights));
+        [](Forest* self, Params const& params, Tuning const& tuning, Counts n_categories, Keys class_keys,
+           std::optional<Counts> class_weights) {
+            new (self) Forest(params, tuning, Schema(as_span(n_categories)), as_classes(class_keys, class_weights));
         },
-        "params"_a, "tuning"_a, "n_attributes"_a, "class_keys"_a, "class_weights"_a.none());
+        "params"_a, "tuning"_a, "n_categories"_a, "class_keys"_a, "class_weights"_a.none());
     bind_updates(forest);
     bind_reading(forest);
 }

@@ -46,15 +46,21 @@ void Column::clear(Slot slot) {
         drop_code(code);
 }
 
+// The value's code, or kNoCode if no row has it.
+std::uint32_t Column::find_code(Value value) const {
+    auto const place = std::ranges::lower_bound(order_, value, {}, [this](Code code) { return values_[code]; });
+    return place != order_.end() && values_[*place] == value ? *place : kNoCode;
+}
+
 // The value's code, made if need be; nothing if the dictionary is full.
 std::optional<Code> Column::code_of(Value value) {
-    auto const place = std::ranges::lower_bound(order_, value, {}, [this](Code code) { return values_[code]; });
-    if (place != order_.end() && values_[*place] == value)
-        return *place;
+    if (auto const known = find_code(value); known != kNoCode)
+        return static_cast<Code>(known);
     if (order_.size() == max_codes_)
         return std::nullopt;
     auto const unused = std::ranges::find(uses_, Count{0});
     auto const code = static_cast<Code>(unused - uses_.begin());
+    auto const place = std::ranges::lower_bound(order_, value, {}, [this](Code held) { return values_[held]; });
     auto const position = place - order_.begin();
     if (unused == uses_.end()) {
         values_.push_back(value);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "schema.h"
 #include "types.h"
 #include "wiped.h"
 
@@ -29,6 +30,14 @@ struct CodedView {
 struct PlainView {
     Value const* values;
     Value operator()(Slot slot) const { return values[slot]; }
+};
+
+// How to read the indicator of a category: on for the rows that hold it.
+template <typename Stored>
+struct IndicatorView {
+    Stored const* held;
+    std::uint32_t wanted;
+    Value operator()(Slot slot) const { return held[slot] == wanted ? kIndicatorOn : kIndicatorOff; }
 };
 
 class Column {
@@ -62,6 +71,14 @@ public:
         return is_coded_ ? std::forward<Visitor>(visitor)(coded()) : std::forward<Visitor>(visitor)(plain());
     }
 
+    // The same for the indicator of a category.
+    template <typename Visitor>
+    decltype(auto) visit_indicator(Value category, Visitor&& visitor) const {
+        if (is_coded_)
+            return std::forward<Visitor>(visitor)(IndicatorView<Code>{codes_.data(), find_code(category)});
+        return std::forward<Visitor>(visitor)(IndicatorView<Value>{values_.data(), category});
+    }
+
     [[nodiscard]] std::size_t memory() const;
 
     // Whether the dictionary counts what `used` slots hold; the first disagreement or nothing.
@@ -71,6 +88,9 @@ public:
     void append_raw_bytes(std::vector<std::uint8_t>& bytes) const;
 
 private:
+    static constexpr std::uint32_t kNoCode = 256;
+
+    [[nodiscard]] std::uint32_t find_code(Value value) const;
     [[nodiscard]] std::optional<Code> code_of(Value value);
     void drop_code(Code code);
 

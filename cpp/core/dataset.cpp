@@ -46,13 +46,13 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
         index_.insert(slots[i], ids_);
     }
     set_weights(slots, votes);
-    for (Attribute a = 0; a < n_attributes(); ++a)
+    for (std::size_t column = 0; column < columns_.size(); ++column)
         for (std::size_t i = 0; i < slots.size(); ++i) {
-            Value const value = to_value(rows.row(i)[a]);
-            if (columns_[a].set(slots[i], value))
+            Value const value = to_value(rows.row(i)[column]);
+            if (columns_[column].set(slots[i], value))
                 continue;
-            columns_[a].become_plain(free_slots_);
-            (void)columns_[a].set(slots[i], value);
+            columns_[column].become_plain(free_slots_);
+            (void)columns_[column].set(slots[i], value);
         }
     return slots;
 }
@@ -125,9 +125,9 @@ std::optional<std::string> Dataset::find_inconsistency() const {
     for (Slot const slot : used)
         if (find(ids_[slot]) != slot)
             return "The id index does not find row " + std::to_string(ids_[slot]) + ".";
-    for (Attribute a = 0; a < n_attributes(); ++a)
-        if (auto const reason = columns_[a].find_inconsistency(used))
-            return "Attribute " + std::to_string(a) + ": " + *reason + ".";
+    for (std::size_t column = 0; column < columns_.size(); ++column)
+        if (auto const reason = columns_[column].find_inconsistency(used))
+            return "Column " + std::to_string(column) + ": " + *reason + ".";
     return std::nullopt;
 }
 

@@ -9,22 +9,16 @@
 
 #include "column.h"
 #include "id_index.h"
+#include "schema.h"
 #include "types.h"
 #include "wiped.h"
 
 namespace deciduous {
 
-// Rows as the caller has them: n x p float32 in row-major order.
-struct Matrix {
-    float const* data;
-    std::size_t n_rows;
-    std::size_t n_columns;
-    [[nodiscard]] float const* row(std::size_t i) const { return data + i * n_columns; }
-};
-
 class Dataset {
 public:
-    Dataset(std::size_t n_attributes, std::size_t max_codes) : columns_(n_attributes, Column(max_codes)) {}
+    Dataset(Schema schema, std::size_t max_codes)
+        : schema_(std::move(schema)), columns_(schema_.n_columns(), Column(max_codes)) {}
 
     // Throws InvalidArgument unless these rows can be inserted: ids new and distinct, classes known, weights positive
     // and not too large in sum.
@@ -38,12 +32,33 @@ public:
 
     [[nodiscard]] std::optional<Slot> find(RowId id) const { return index_.find(id, ids_); }
 
-    [[nodiscard]] Column const& column(Attribute attribute) const { return columns_[attribute]; }
-    [[nodiscard]] Value value(Slot slot, Attribute attribute) const { return columns_[attribute][slot]; }
+    [[nodiscard]] Schema const& schema() const { return schema_; }
+    [[nodiscard]] std::span<Column const> columns() const { return columns_; }
+
+    // The column of an attribute that is no indicator, else null.
+    [[nodiscard]] Column const* numeric_column(Attribute attribute) const {
+        AttributeSource const source = schema_.source(attribute);
+        return source.is_indicator() ? nullptr : &columns_[source.column];
+    }
+
+    // Calls `visitor` with the view that reads this attribute fastest.
+    template <typename Visitor>
+    decltype(auto) visit(Attribute attribute, Visitor&& visitor) const {
+        AttributeSource const source = schema_.source(attribute);
+        Column const& column = columns_[source.column];
+        return source.is_indicator() ? column.visit_indicator(source.category, std::forward<Visitor>(visitor))
+                                     : column.visit(std::forward<Visitor>(visitor));
+    }
+
+    [[nodiscard]] Value value(Slot slot, Attribute attribute) const {
+        AttributeSource const source = schema_.source(attribute);
+        return source.value(columns_[source.column][slot]);
+    }
+
     [[nodiscard]] Vote vote(Slot slot) const { return {labels_[slot], weights_.empty() ? 1 : weights_[slot]}; }
     [[nodiscard]] RowId id(Slot slot) const { return ids_[slot]; }
 
-    [[nodiscard]] Attribute n_attributes() const { return static_cast<Attribute>(columns_.size()); }
+    [[nodiscard]] Attribute n_attributes() const { return schema_.n_attributes(); }
     [[nodiscard]] std::size_t n_rows() const { return index_.size(); }
     [[nodiscard]] std::size_t n_slots() const { return ids_.size(); }
 
@@ -58,6 +73,7 @@ private:
     [[nodiscard]] std::vector<Slot> take_slots(std::size_t n);
     void set_weights(std::span<Slot const> slots, std::span<Vote const> votes);
 
+    Schema schema_;
     std::vector<Column> columns_;
     WipedVector<Label> labels_;
     WipedVector<Count> weights_;  // empty while all of them are 1

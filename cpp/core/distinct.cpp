@@ -40,17 +40,39 @@ void tabulate_sorted(NodeView const& node, View view, Workspace& work) {
     }
 }
 
+void tabulate_indicator(NodeView const& node, Attribute attribute, Workspace& work) {
+    std::size_t const n_classes = node.totals.size();
+    work.left.assign(n_classes, 0);  // rows of the category
+    node.data.visit(attribute, [&](auto view) {
+        for (std::size_t i = 0; i < node.slots.size(); ++i)
+            work.left[node.votes[i].label] += view(node.slots[i]) == kIndicatorOn ? node.votes[i].weight : 0;
+    });
+    Count const n_on = sum(work.left);
+    if (n_on < sum(node.totals)) {
+        work.values.push_back(kIndicatorOff);
+        for (std::size_t y = 0; y < n_classes; ++y)
+            work.value_counts.push_back(node.totals[y] - work.left[y]);
+    }
+    if (n_on > 0) {
+        work.values.push_back(kIndicatorOn);
+        work.value_counts.insert(work.value_counts.end(), work.left.begin(), work.left.end());
+    }
+}
+
 }  // namespace
 
-void tabulate(NodeView const& node, Column const& column, Workspace& work) {
+void tabulate(NodeView const& node, Attribute attribute, Workspace& work) {
     // Clearing and reading a histogram costs as much as sorting this many rows.
     constexpr std::size_t kMinHistogramRows = 64;
     work.values.clear();
     work.value_counts.clear();
-    if (column.is_coded() && node.slots.size() >= kMinHistogramRows)
-        tabulate_coded(node, column, work);
+    Column const* const column = node.data.numeric_column(attribute);
+    if (column == nullptr)
+        tabulate_indicator(node, attribute, work);
+    else if (column->is_coded() && node.slots.size() >= kMinHistogramRows)
+        tabulate_coded(node, *column, work);
     else
-        column.visit([&](auto view) { tabulate_sorted(node, view, work); });
+        column->visit([&](auto view) { tabulate_sorted(node, view, work); });
     work.values.note_size();
     work.packed.note_size();
 }

@@ -6,6 +6,6 @@
 namespace deciduous {
 
 // Fills work.values (ascending) and work.value_counts (n_classes per value).
-void tabulate(NodeView const& node, Column const& column, Workspace& work);
+void tabulate(NodeView const& node, Attribute attribute, Workspace& work);
 
 }  // namespace deciduous

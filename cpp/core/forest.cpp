@@ -33,10 +33,10 @@ private:
     Forest& forest_;
 };
 
-Forest::Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes, Classes classes)
+Forest::Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes)
     : params_(params),
       tuning_(tuning),
-      data_(n_attributes, tuning.max_codes),
+      data_(std::move(schema), tuning.max_codes),
       classes_(std::move(classes)),
       totals_(classes_.keys.size(), 0) {
     trees_.reserve(params.n_trees);
@@ -124,7 +124,8 @@ std::vector<Slot> Forest::find_slots(std::span<RowId const> ids) const {
     return slots;
 }
 
-UpdateCost Forest::update_trees(std::span<Slot const> removed, std::span<Slot const> added, Execution const& how) {
+UpdateCost Forest::update_trees(std::span<Slot const> removed, std::span<Slot const> added, Execution const& how,
+                                Progress const& progress) {
     auto const removed_by_tree = rows_by_tree(removed);
     auto const added_by_tree = rows_by_tree(added);
     bool const all_in_all = params_.trees_per_row == params_.n_trees;
@@ -133,22 +134,26 @@ UpdateCost Forest::update_trees(std::span<Slot const> removed, std::span<Slot co
         workers_ = make_workers(n_needed);
     std::vector<UpdateCost> costs(n_needed);
     TreeContext const its_context = context();
-    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
-        Changes const changes = all_in_all ? Changes{removed, added} : Changes{removed_by_tree[t], added_by_tree[t]};
-        costs[worker].merge(apply_update(its_context, trees_[t], changes, how.lazy, *workers_[worker]));
-    });
+    parallel_for(
+        trees_.size(), how.n_threads,
+        [&](std::size_t t, std::size_t worker) {
+            Changes const changes =
+                all_in_all ? Changes{removed, added} : Changes{removed_by_tree[t], added_by_tree[t]};
+            costs[worker].merge(apply_update(its_context, trees_[t], changes, how.lazy, *workers_[worker]));
+        },
+        progress);
     UpdateCost total;
     for (UpdateCost const& cost : costs)
         total.merge(cost);
     return total;
 }
 
-UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how) {
+UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how, Progress const& progress) {
     std::unique_lock const lock(mutex_);
     require_intact();
     std::vector<Slot> const slots = find_slots(ids);
     Mutation mutation(*this);
-    UpdateCost cost = update_trees(slots, {}, how);
+    UpdateCost cost = update_trees(slots, {}, how, progress);
     apply_to_counts(totals_, data_, {slots, {}});
     data_.erase(slots);
     for (auto const& worker : workers_)
@@ -158,7 +163,7 @@ UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how)
 }
 
 UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
-                            Classes classes, Execution const& how) {
+                            Classes classes, Execution const& how, Progress const& progress) {
     std::unique_lock const lock(mutex_);
     require_intact();
     data_.require_insertable(ids, votes, std::max(totals_.size(), classes.keys.size()));
@@ -167,7 +172,7 @@ UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std:
     std::vector<Slot> slots = data_.insert(ids, rows, votes);
     apply_to_counts(totals_, data_, {{}, slots});
     std::ranges::sort(slots);
-    UpdateCost cost = update_trees({}, slots, how);
+    UpdateCost cost = update_trees({}, slots, how, progress);
     mutation.done();
     return cost;
 }
@@ -268,7 +273,8 @@ void Forest::expand_reached(Tree& tree, Matrix const& rows, Worker& worker) cons
             Node const& node = tree.node(index);
             if (!node.is_split())
                 break;
-            Side const side = to_value(rows.row(i)[node.attribute]) <= node.threshold() ? Side::left : Side::right;
+            Side const side =
+                data_.schema().value(rows.row(i), node.attribute) <= node.threshold() ? Side::left : Side::right;
             index = node.child(side);
             place = place.child(side);
         }
@@ -294,14 +300,12 @@ ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
 }
 
 ClassShares Forest::predict_built(Matrix const& rows, std::size_t n_threads) const {
-    constexpr std::size_t kChunk = 64;
     if (data_.n_rows() == 0)
         throw EmptyForest("The forest holds no rows.");
     ClassShares result{std::vector<double>(rows.n_rows * totals_.size(), 0.0), totals_.size()};
-    std::size_t const n_chunks = (rows.n_rows + kChunk - 1) / kChunk;
-    parallel_for(n_chunks, n_threads, [&](std::size_t chunk, std::size_t) {
-        std::size_t const begin = chunk * kChunk;
-        predict_chunk(rows, begin, std::min(begin + kChunk, rows.n_rows), result.shares);
+    for_dense_chunks(rows, data_.schema(), n_threads, [&](DenseRows const& dense, std::size_t begin) {
+        std::size_t const n_classes = totals_.size();
+        predict_chunk(dense, std::span(result.shares).subspan(begin * n_classes, dense.n_rows() * n_classes));
     });
     return result;
 }
@@ -318,27 +322,23 @@ void Forest::add_shares(std::span<Count const> counts, std::span<double> shares)
         shares[y] += static_cast<double>(weighted(y)) / static_cast<double>(total);
 }
 
-void Forest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const {
+void Forest::predict_chunk(DenseRows const& rows, std::span<double> shares) const {
     std::size_t const n_classes = totals_.size();
-    std::vector<Value> values((end - begin) * rows.n_columns);
-    std::transform(rows.row(begin), rows.row(end), values.begin(), to_value);
-    std::span<double> const its_shares = shares.subspan(begin * n_classes, (end - begin) * n_classes);
-
     std::size_t n_trees_with_rows = 0;
     for (Tree const& tree : trees_) {
         if (!has_rows(tree))
             continue;
         Node const& root = tree.node(Tree::kRoot);
         ++n_trees_with_rows;
-        for (std::size_t i = 0; i < end - begin; ++i) {
-            Value const* const row = values.data() + i * rows.n_columns;
+        for (std::size_t i = 0; i < rows.n_rows(); ++i) {
+            Value const* const row = rows.row(i);
             Node const* node = &root;
             while (node->is_split())
                 node = &tree.node(node->link + (row[node->attribute] <= node->threshold() ? 0 : 1));
-            add_shares(tree.counts(*node), its_shares.subspan(i * n_classes, n_classes));
+            add_shares(tree.counts(*node), shares.subspan(i * n_classes, n_classes));
         }
     }
-    for (double& share : its_shares)
+    for (double& share : shares)
         share /= static_cast<double>(n_trees_with_rows);
 }
 
@@ -420,8 +420,8 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
     if (trees.size() != trees_.size())
         throw CorruptData("it has " + std::to_string(trees.size()) + " trees instead of " +
                           std::to_string(trees_.size()));
-    StoredRows const stored = read_rows(rows, data_.n_attributes(), totals_.size());
-    Matrix const matrix{stored.values.data(), stored.ids.size(), data_.n_attributes()};
+    StoredRows const stored = read_rows(rows, data_.schema(), totals_.size());
+    Matrix const matrix{stored.values.data(), stored.ids.size(), data_.schema().n_columns()};
     std::vector<Slot> const slots = data_.insert(stored.ids, matrix, stored.votes);
     apply_to_counts(totals_, data_, {{}, slots});
     auto const by_tree = rows_by_tree(slots);
@@ -445,7 +445,7 @@ FrozenForest Forest::freeze(std::span<Label const> classes, Execution const& how
     if (std::ranges::any_of(classes, [&](Label label) { return label >= totals_.size(); }))
         throw InvalidArgument("There is no such class.");
     build_all(how.n_threads);
-    Freezer freezer(data_.n_attributes(), classes.size(), [&](std::span<Count const> counts) {
+    Freezer freezer(data_.schema(), classes.size(), [&](std::span<Count const> counts) {
         std::vector<double> shares(counts.size(), 0.0);
         add_shares(counts, shares);
         std::vector<double> chosen;

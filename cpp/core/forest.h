@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "dataset.h"
+#include "dense_rows.h"
 #include "fingerprint.h"
 #include "frozen.h"
 #include "grow.h"
 #include "parallel.h"
 #include "params.h"
+#include "schema.h"
 #include "tree.h"
 #include "tree_arrays.h"
 #include "update.h"
@@ -51,17 +53,18 @@ struct Execution {
 
 class Forest {
 public:
-    Forest(Params const& params, Tuning const& tuning, std::size_t n_attributes, Classes classes);
+    Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes);
 
     // Grows all trees from these rows; for a forest that never held any.
     void fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
              Progress const& progress);
 
-    UpdateCost delete_rows(std::span<RowId const> ids, Execution const& how);
+    // `progress` must not throw here: an update that stops half way leaves a broken forest.
+    UpdateCost delete_rows(std::span<RowId const> ids, Execution const& how, Progress const& progress);
 
     // There may be more classes than before; the former ones stay what they are.
     UpdateCost add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Classes classes,
-                        Execution const& how);
+                        Execution const& how, Progress const& progress);
 
     // What delete_rows would return; nothing changes.
     [[nodiscard]] UpdateCost deletion_cost(std::span<RowId const> ids, Execution const& how) const;
@@ -114,7 +117,7 @@ private:
     [[nodiscard]] std::vector<std::uint32_t> trees_of(RowId id) const;
     [[nodiscard]] TreeContext context() const;
     [[nodiscard]] UpdateCost update_trees(std::span<Slot const> removed, std::span<Slot const> added,
-                                          Execution const& how);
+                                          Execution const& how, Progress const& progress);
     [[nodiscard]] std::vector<std::unique_ptr<Worker>> make_workers(std::size_t n) const;
     [[nodiscard]] Grower grower(Worker& worker) const;
     void require_intact() const;
@@ -125,7 +128,7 @@ private:
     void expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const;
     [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
     void add_shares(std::span<Count const> counts, std::span<double> shares) const;
-    void predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const;
+    void predict_chunk(DenseRows const& rows, std::span<double> shares) const;
 
     Params params_;
     Tuning tuning_;

@@ -68,29 +68,22 @@ std::span<double const> FrozenForest::leaf_value(Link link) const {
 }
 
 std::vector<double> FrozenForest::predict(Matrix const& rows, std::size_t n_threads) const {
-    constexpr std::size_t kChunk = 64;
-    if (rows.n_columns != n_attributes_)
+    if (rows.n_columns != schema_.n_columns())
         throw InvalidArgument("The rows have " + std::to_string(rows.n_columns) + " columns instead of " +
-                              std::to_string(n_attributes_) + ".");
+                              std::to_string(schema_.n_columns()) + ".");
     std::vector<double> shares(rows.n_rows * n_classes_, 0.0);
-    std::size_t const n_chunks = (rows.n_rows + kChunk - 1) / kChunk;
-    parallel_for(n_chunks, n_threads, [&](std::size_t chunk, std::size_t) {
-        std::size_t const begin = chunk * kChunk;
-        predict_chunk(rows, begin, std::min(begin + kChunk, rows.n_rows), shares);
+    for_dense_chunks(rows, schema_, n_threads, [&](DenseRows const& dense, std::size_t begin) {
+        predict_chunk(dense, std::span(shares).subspan(begin * n_classes_, dense.n_rows() * n_classes_));
     });
     return shares;
 }
 
 // Adds in the order of the trees and divides once, as Forest::predict_chunk does: the same sums to the last bit.
-void FrozenForest::predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end,
-                                 std::span<double> shares) const {
-    std::vector<Value> values((end - begin) * rows.n_columns);
-    std::transform(rows.row(begin), rows.row(end), values.begin(), to_value);
-    std::span<double> const its_shares = shares.subspan(begin * n_classes_, (end - begin) * n_classes_);
+void FrozenForest::predict_chunk(DenseRows const& rows, std::span<double> shares) const {
     for (FrozenTree const& tree : trees_) {
         Split const* const splits = splits_.data() + tree.first_split;
-        for (std::size_t i = 0; i < end - begin; ++i) {
-            Value const* const row = values.data() + i * rows.n_columns;
+        for (std::size_t i = 0; i < rows.n_rows(); ++i) {
+            Value const* const row = rows.row(i);
             Link link = tree.root;
             while (link < kLeaf) {
                 Split const& split = splits[link];
@@ -98,11 +91,32 @@ void FrozenForest::predict_chunk(Matrix const& rows, std::size_t begin, std::siz
             }
             auto const its_leaf = leaf_value(link);
             for (std::size_t y = 0; y < n_classes_; ++y)
-                its_shares[i * n_classes_ + y] += its_leaf[y];
+                shares[i * n_classes_ + y] += its_leaf[y];
         }
     }
-    for (double& share : its_shares)
+    for (double& share : shares)
         share /= static_cast<double>(trees_.size());
+}
+
+std::vector<std::uint8_t> FrozenForest::used_attributes() const {
+    std::vector<std::uint8_t> used(n_attributes(), 0);
+    for (Split const& split : splits_)
+        used[split.attribute] = 1;
+    return used;
+}
+
+FrozenForest FrozenForest::with_attributes(Schema schema, std::span<Attribute const> kept) const {
+    FrozenForest result = *this;
+    result.schema_ = std::move(schema);
+    for (Split& split : result.splits_) {
+        auto const place = std::ranges::lower_bound(kept, split.attribute);
+        if (place == kept.end() || *place != split.attribute)
+            throw InvalidArgument("A split asks for attribute " + std::to_string(split.attribute) + ".");
+        split.attribute = static_cast<Attribute>(place - kept.begin());
+    }
+    if (kept.size() != result.n_attributes())
+        throw InvalidArgument("These are not the attributes of the columns.");
+    return result;
 }
 
 std::size_t FrozenForest::memory() const {
@@ -175,14 +189,14 @@ public:
             thresholds.push_back(to_float(split.threshold));
         }
         ByteWriter out;
-        out.write(static_cast<std::uint32_t>(forest_.n_attributes_));
+        out.write(static_cast<std::uint32_t>(forest_.n_attributes()));
         out.write(static_cast<std::uint32_t>(forest_.n_classes_));
         out.write(static_cast<std::uint32_t>(forest_.n_trees()));
         out.write(static_cast<std::uint32_t>(forest_.n_leaf_values()));
         out.write(std::uint64_t{forest_.n_nodes()});
         out.write_array(std::span<double const>(forest_.leaf_values_));
         out.write_array(std::span<std::uint8_t const>(shape_));
-        write_numbers(attributes, forest_.n_attributes_, out);
+        write_numbers(attributes, forest_.n_attributes(), out);
         out.write_array(std::span<float const>(thresholds));
         write_numbers(leaves_, forest_.n_leaf_values(), out);
         return out.take();
@@ -210,7 +224,7 @@ class FrozenForest::Reader {
 public:
     explicit Reader(std::span<std::uint8_t const> bytes) : in_(bytes) {}
 
-    FrozenForest run() {
+    FrozenForest run(Schema schema) {
         auto const n_attributes = in_.read<std::uint32_t>();
         auto const n_classes = in_.read<std::uint32_t>();
         auto const n_trees = in_.read<std::uint32_t>();
@@ -220,7 +234,9 @@ public:
             throw CorruptData("it has " + std::to_string(n_trees) + " trees over " + std::to_string(n_attributes) +
                               " attributes with " + std::to_string(n_leaf_values) + " different leaves of " +
                               std::to_string(n_classes) + " classes");
-        FrozenForest forest(n_attributes, n_classes);
+        if (n_attributes != schema.n_attributes())
+            throw CorruptData("its trees are over " + std::to_string(n_attributes) + " attributes");
+        FrozenForest forest(std::move(schema), n_classes);
         forest.leaf_values_ = in_.read_array<double>(std::uint64_t{n_leaf_values} * n_classes);
         require_leaf_values(forest);
         read_nodes(forest, n_leaf_values);
@@ -255,7 +271,7 @@ private:
         std::uint64_t n_splits = 0;
         for (std::uint8_t const byte : shape_)
             n_splits += static_cast<std::uint64_t>(std::popcount(byte));
-        auto const attributes = read_numbers(n_splits, forest.n_attributes_, "attribute", in_);
+        auto const attributes = read_numbers(n_splits, forest.n_attributes(), "attribute", in_);
         auto const thresholds = in_.read_array<float>(n_splits);
         leaves_ = read_numbers(n_nodes_ - n_splits, n_leaf_values, "leaf", in_);
         in_.require_end();
@@ -318,8 +334,8 @@ std::vector<std::uint8_t> FrozenForest::as_bytes() const {
     return Writer(*this).run();
 }
 
-FrozenForest FrozenForest::from_bytes(std::span<std::uint8_t const> bytes) {
-    return Reader(bytes).run();
+FrozenForest FrozenForest::from_bytes(std::span<std::uint8_t const> bytes, Schema schema) {
+    return Reader(bytes).run(std::move(schema));
 }
 
 }  // namespace deciduous

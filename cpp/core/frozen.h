@@ -8,7 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "dataset.h"
+#include "dense_rows.h"
+#include "schema.h"
 #include "tree.h"
 #include "types.h"
 
@@ -17,7 +18,7 @@ namespace deciduous {
 class FrozenForest {
 public:
     // What `as_bytes` gave; anything else is CorruptData.
-    [[nodiscard]] static FrozenForest from_bytes(std::span<std::uint8_t const> bytes);
+    [[nodiscard]] static FrozenForest from_bytes(std::span<std::uint8_t const> bytes, Schema schema);
 
     // Canonical (docs/format.md): equal forests have equal bytes.
     [[nodiscard]] std::vector<std::uint8_t> as_bytes() const;
@@ -25,7 +26,14 @@ public:
     // The class shares of some rows, n_classes values for each: the same doubles that the forest gave.
     [[nodiscard]] std::vector<double> predict(Matrix const& rows, std::size_t n_threads) const;
 
-    [[nodiscard]] std::size_t n_attributes() const { return n_attributes_; }
+    [[nodiscard]] std::size_t n_attributes() const { return schema_.n_attributes(); }
+
+    // 1 for each attribute that a split asks for.
+    [[nodiscard]] std::vector<std::uint8_t> used_attributes() const;
+
+    // The same forest over fewer attributes: `kept`, ascending, are the numbers of those that are left.
+    [[nodiscard]] FrozenForest with_attributes(Schema schema, std::span<Attribute const> kept) const;
+
     [[nodiscard]] std::size_t n_classes() const { return n_classes_; }
     [[nodiscard]] std::size_t n_trees() const { return trees_.size(); }
     [[nodiscard]] std::size_t n_nodes() const { return 2 * splits_.size() + trees_.size(); }
@@ -54,13 +62,12 @@ private:
         Link root;
     };
 
-    FrozenForest(std::size_t n_attributes, std::size_t n_classes)
-        : n_attributes_(n_attributes), n_classes_(n_classes) {}
+    FrozenForest(Schema schema, std::size_t n_classes) : schema_(std::move(schema)), n_classes_(n_classes) {}
 
     [[nodiscard]] std::span<double const> leaf_value(Link link) const;
-    void predict_chunk(Matrix const& rows, std::size_t begin, std::size_t end, std::span<double> shares) const;
+    void predict_chunk(DenseRows const& rows, std::span<double> shares) const;
 
-    std::size_t n_attributes_;
+    Schema schema_;
     std::size_t n_classes_;
     std::vector<FrozenTree> trees_;
     std::vector<Split> splits_;        // of all trees, in preorder
@@ -73,8 +80,8 @@ public:
     // The class shares that a leaf with these rows per class predicts.
     using SharesOf = std::function<std::vector<double>(std::span<Count const>)>;
 
-    Freezer(std::size_t n_attributes, std::size_t n_classes, SharesOf shares_of)
-        : forest_(n_attributes, n_classes), shares_of_(std::move(shares_of)) {}
+    Freezer(Schema schema, std::size_t n_classes, SharesOf shares_of)
+        : forest_(std::move(schema), n_classes), shares_of_(std::move(shares_of)) {}
 
     // A tree with rows and without unbuilt nodes.
     void add(Tree const& tree);

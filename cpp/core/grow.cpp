@@ -122,7 +122,7 @@ bool Grower::is_worth_keeping(SplitStats const& stats, std::size_t n_rows, Sampl
 std::size_t Grower::partition(std::span<Slot> rows, Attribute attribute, Value threshold) {
     worker_.partition.clear();
     std::size_t n_left = 0;
-    data_.column(attribute).visit([&](auto view) {
+    data_.visit(attribute, [&](auto view) {
         for (Slot const slot : rows) {
             if (view(slot) <= threshold)
                 rows[n_left++] = slot;

@@ -47,13 +47,17 @@ void write_column(Column const& column, std::span<Slot const> slots, ByteWriter&
     out.write_array(std::span<Code const>(codes));
 }
 
-void require_numbers(std::span<float const> values, Attribute attribute) {
-    for (float const value : values)
+void require_admitted(std::span<float const> values, std::size_t column, Schema const& schema) {
+    for (float const value : values) {
         if (std::isinf(value))
-            throw CorruptData("attribute " + std::to_string(attribute) + " has an infinite value");
+            throw CorruptData("column " + std::to_string(column) + " has an infinite value");
+        if (!schema.admits(column, value))
+            throw CorruptData("column " + std::to_string(column) + " has the unknown category " +
+                              std::to_string(value));
+    }
 }
 
-void read_column(ByteReader& in, Attribute attribute, std::size_t n_attributes, StoredRows& rows) {
+void read_column(ByteReader& in, std::size_t column, Schema const& schema, StoredRows& rows) {
     std::size_t const n_rows = rows.ids.size();
     auto const encoding = in.read<Encoding>();
     std::vector<float> values;
@@ -64,13 +68,13 @@ void read_column(ByteReader& in, Attribute attribute, std::size_t n_attributes, 
         values = in.read_array<float>(in.read<std::uint32_t>());
         codes = in.read_array<Code>(n_rows);
         if (std::ranges::any_of(codes, [&](Code code) { return code >= values.size(); }))
-            throw CorruptData("attribute " + std::to_string(attribute) + " has a code without a value");
+            throw CorruptData("column " + std::to_string(column) + " has a code without a value");
     } else {
-        throw CorruptData("attribute " + std::to_string(attribute) + " has an unknown encoding");
+        throw CorruptData("column " + std::to_string(column) + " has an unknown encoding");
     }
-    require_numbers(values, attribute);
+    require_admitted(values, column, schema);
     for (std::size_t i = 0; i < n_rows; ++i)
-        rows.values[i * n_attributes + attribute] = codes.empty() ? values[i] : values[codes[i]];
+        rows.values[i * schema.n_columns() + column] = codes.empty() ? values[i] : values[codes[i]];
 }
 
 std::vector<Vote> read_votes(ByteReader& in, std::size_t n_rows, std::size_t n_classes) {
@@ -185,12 +189,12 @@ std::vector<std::uint8_t> write_rows(Dataset const& data) {
     out.write_array(std::span<Label const>(labels));
     if (has_weights)
         out.write_array(std::span<Count const>(weights));
-    for (Attribute a = 0; a < data.n_attributes(); ++a)
-        write_column(data.column(a), slots, out);
+    for (Column const& column : data.columns())
+        write_column(column, slots, out);
     return out.take();
 }
 
-StoredRows read_rows(std::span<std::uint8_t const> bytes, std::size_t n_attributes, std::size_t n_classes) {
+StoredRows read_rows(std::span<std::uint8_t const> bytes, Schema const& schema, std::size_t n_classes) {
     ByteReader in(bytes);
     StoredRows rows;
     auto const n_rows = in.read<std::uint64_t>();
@@ -198,12 +202,13 @@ StoredRows read_rows(std::span<std::uint8_t const> bytes, std::size_t n_attribut
     if (std::ranges::adjacent_find(rows.ids, std::ranges::greater_equal{}) != rows.ids.end())
         throw CorruptData("its row ids are not in ascending order");
     rows.votes = read_votes(in, n_rows, n_classes);
-    // Every attribute takes at least a byte, and every value of it one more: the section bounds this allocation.
-    if (n_attributes > bytes.size() || n_rows > bytes.size() / std::max<std::size_t>(1, n_attributes))
+    std::size_t const n_columns = schema.n_columns();
+    // Every column takes at least a byte, and every value of it one more: the section bounds this allocation.
+    if (n_columns > bytes.size() || n_rows > bytes.size() / std::max<std::size_t>(1, n_columns))
         throw CorruptData("it is too short for its rows");
-    rows.values.resize(n_rows * n_attributes);
-    for (Attribute a = 0; a < n_attributes; ++a)
-        read_column(in, a, n_attributes, rows);
+    rows.values.resize(n_rows * n_columns);
+    for (std::size_t column = 0; column < n_columns; ++column)
+        read_column(in, column, schema, rows);
     in.require_end();
     return rows;
 }

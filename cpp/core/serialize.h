@@ -24,8 +24,7 @@ struct StoredRows {
     std::vector<float> values;  // row-major
 };
 
-[[nodiscard]] StoredRows read_rows(std::span<std::uint8_t const> bytes, std::size_t n_attributes,
-                                   std::size_t n_classes);
+[[nodiscard]] StoredRows read_rows(std::span<std::uint8_t const> bytes, Schema const& schema, std::size_t n_classes);
 
 // The splits of a tree without unbuilt nodes.
 [[nodiscard]] std::vector<std::uint8_t> write_tree(Tree const& tree);

@@ -8,15 +8,14 @@ namespace deciduous {
 
 std::optional<UniformCandidates> UniformCandidates::scan(NodeView const& node, Attribute attribute, Shape shape) {
     UniformCandidates candidates(attribute, node.totals.size());
-    Column const& column = node.data.column(attribute);
-    column.visit([&](auto view) {
+    node.data.visit(attribute, [&](auto view) {
         for (Slot const slot : node.slots)
             candidates.include(view(slot));
     });
     if (candidates.is_constant())
         return std::nullopt;
     candidates.place_cuts(node.key, shape);
-    column.visit([&](auto view) {
+    node.data.visit(attribute, [&](auto view) {
         for (std::size_t i = 0; i < node.slots.size(); ++i)
             candidates.count(view(node.slots[i]), node.votes[i]);
     });
@@ -82,12 +81,11 @@ bool UniformCandidates::add(Value value, Vote vote) {
 }
 
 bool UniformCandidates::update(Dataset const& data, Changes const& changes) {
-    Column const& column = data.column(attribute_);
     bool const had_missing = n_missing_ > 0;
     for (Slot const slot : changes.removed)
-        remove(column[slot], data.vote(slot));
+        remove(data.value(slot, attribute_), data.vote(slot));
     for (Slot const slot : changes.added)
-        if (!add(column[slot], data.vote(slot)))
+        if (!add(data.value(slot, attribute_), data.vote(slot)))
             return false;
     return n_low_ > 0 && n_high_ > 0 && had_missing == (n_missing_ > 0) && !is_constant();
 }

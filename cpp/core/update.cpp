@@ -275,7 +275,7 @@ private:
     }
 
     Count count_left(std::span<Slot const> rows, Attribute attribute, Value threshold) const {
-        return context_.data.column(attribute).visit([&](auto view) {
+        return context_.data.visit(attribute, [&](auto view) {
             Count n_left = 0;
             for (Slot const slot : rows)
                 n_left += view(slot) <= threshold ? context_.data.vote(slot).weight : 0;
@@ -314,9 +314,8 @@ private:
     // Removed rows are where the old split put them; added ones go where the new one says.
     void divide(Changes const& changes, Node const& node, Split const& split, Side side, ChildChanges& its) const {
         auto const take = [&](std::span<Slot const> slots, Value threshold, std::vector<Slot>& taken) {
-            Column const& column = context_.data.column(node.attribute);
             for (Slot const slot : slots)
-                if ((column[slot] <= threshold) == (side == Side::left))
+                if ((context_.data.value(slot, node.attribute) <= threshold) == (side == Side::left))
                     taken.push_back(slot);
         };
         take(changes.removed, node.threshold(), its.removed.slots);

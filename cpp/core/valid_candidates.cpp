@@ -89,14 +89,15 @@ std::size_t ValidCandidates::n_valid() const {
 
 std::optional<ValidCandidates> ValidCandidates::scan(NodeView const& node, Attribute attribute, SampleSize const& size,
                                                      Workspace& work) {
-    Column const& column = node.data.column(attribute);
     ValidCandidates candidates(attribute, node.key, node.totals.size());
     bool const takes_all = size.n_thresholds == kAllThresholds;
     std::uint32_t const n_wanted = takes_all ? kAllThresholds : size.n_thresholds + size.reserve;
-    if (!takes_all && !column.is_coded() && node.slots.size() >= size.min_sampled_rows &&
-        candidates.sample(node, n_wanted, work))
+    Column const* const column = node.data.numeric_column(attribute);
+    bool const may_have_many_values = column != nullptr && !column->is_coded();
+    if (!takes_all && may_have_many_values && node.slots.size() >= size.min_sampled_rows &&
+        candidates.sample(node, column->plain(), n_wanted, work))
         return candidates;
-    tabulate(node, column, work);
+    tabulate(node, attribute, work);
     if (!candidates.scan_table(n_wanted, work))
         return std::nullopt;
     return candidates;
@@ -168,7 +169,7 @@ std::uint64_t ValidCandidates::bound_for(std::uint32_t n_wanted, Workspace& work
 // Finds the prefix without sorting the column: one pass to find the values within a guessed bound, one pass to count.
 // False if boundaries are likely to be shorter, or if the guesses come close to taking every value: then sorting is
 // better.
-bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Workspace& work) {
+bool ValidCandidates::sample(NodeView const& node, PlainView view, std::uint32_t n_wanted, Workspace& work) {
     auto const n = static_cast<double>(node.slots.size());
     double same_class = 0;  // the chance that two rows agree, were values and labels independent
     for (Count const n_y : node.totals) {
@@ -177,7 +178,6 @@ bool ValidCandidates::sample(NodeView const& node, std::uint32_t n_wanted, Works
     }
     if (are_boundaries_shorter((1 - same_class) * n, n_wanted, n))
         return false;
-    PlainView const view = node.data.column(attribute_).plain();
     for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 2; n_cuts < n / 2; n_cuts *= 4) {
         bound_ = static_cast<std::uint64_t>(n_cuts / n * 0x1p64);
         work.values.clear();
@@ -290,13 +290,13 @@ bool ValidCandidates::update_boundaries() {
 }
 
 bool ValidCandidates::update(Dataset const& data, Changes const& changes, SampleSize const& size) {
-    Column const& column = data.column(attribute_);
     for (Slot const slot : changes.removed)
-        remove(column[slot], data.vote(slot));
-    for (Slot const slot : changes.added)
-        if (!(are_boundaries_ ? add_to_run(column[slot], data.vote(slot))
-                              : add_to_prefix(column[slot], data.vote(slot))))
+        remove(data.value(slot, attribute_), data.vote(slot));
+    for (Slot const slot : changes.added) {
+        Value const value = data.value(slot, attribute_);
+        if (!(are_boundaries_ ? add_to_run(value, data.vote(slot)) : add_to_prefix(value, data.vote(slot))))
             return false;
+    }
     if (are_boundaries_)
         return update_boundaries();
     if (!settle_nexts())
@@ -384,7 +384,7 @@ void ValidCandidates::offer_splits(Scoring const& scoring, std::uint32_t n_thres
 
 bool ValidCandidates::equals_recount(NodeView const& node, std::uint32_t n_thresholds, Workspace& work) const {
     ValidCandidates recount(attribute_, node.key, n_classes_);
-    tabulate(node, node.data.column(attribute_), work);
+    tabulate(node, attribute_, work);
     recount.bound_ = bound_;
     recount.are_boundaries_ = are_boundaries_;
     recount.fill_from_table(work);

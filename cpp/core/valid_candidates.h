@@ -72,7 +72,7 @@ private:
     [[nodiscard]] std::size_t n_valid() const;
 
     [[nodiscard]] bool scan_table(std::uint32_t n_wanted, Workspace& work);
-    [[nodiscard]] bool sample(NodeView const& node, std::uint32_t n_wanted, Workspace& work);
+    [[nodiscard]] bool sample(NodeView const& node, PlainView view, std::uint32_t n_wanted, Workspace& work);
     [[nodiscard]] std::uint64_t bound_for(std::uint32_t n_wanted, Workspace& work) const;
     [[nodiscard]] bool is_cut(Workspace const& work, std::size_t i) const;
     void fill_from_table(Workspace& work);

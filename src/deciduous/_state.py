@@ -25,6 +25,7 @@ CORE_RANGES = {
     "min_samples_leaf": (1, 2**31 - 1),
     "seed": (0, 2**64 - 1),
 }
+STRUCTURED = {"class_weight", "categorical_features"}  # arguments that are more than a plain value
 LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 FOREST, FROZEN = "forest", "frozen"  # kinds of models
 LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U\d{1,9}")
@@ -152,11 +153,46 @@ def _plain(value: Any) -> Any:
 
 def arguments_state(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The estimator's own parameters; those that are no plain values, such as generators, are left out."""
-    stored = {name: _plain(value) for name, value in arguments.items() if name != "class_weight"}
+    stored = {name: _plain(value) for name, value in arguments.items() if name not in STRUCTURED}
     plain = {name: value for name, value in stored.items() if isinstance(value, bool | int | float | str | None)}
     class_weight = arguments["class_weight"]
     weights = class_weight if class_weight is None or isinstance(class_weight, str) else pairs_state(class_weight)
-    return plain | {"class_weight": weights}
+    return plain | {"class_weight": weights, "categorical_features": _choice_state(arguments["categorical_features"])}
+
+
+def _choice_state(choice: Any) -> Any:
+    """Which features are categorical: a word, a list, or a mapping as the list of its pairs."""
+    if choice is None or isinstance(choice, str):
+        return choice
+    if isinstance(choice, Mapping):
+        return {"pairs": [[_plain(feature), _listed(its)] for feature, its in choice.items()]}
+    return _listed(choice)
+
+
+def _listed(values: Any) -> Any:
+    if isinstance(values, str):
+        return values
+    listed = [_plain(value) for value in values]
+    return [None if value != value else value for value in listed]  # NaN is not JSON; both mean a missing value
+
+
+def _choice_from(state: Any) -> Any:
+    is_list = isinstance(state, list) and all(isinstance(value, bool | int | str) for value in state)
+    if state is None or isinstance(state, str) or is_list:
+        return state
+    pairs = state.get("pairs") if isinstance(state, dict) and len(state) == 1 else None
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and isinstance(pair[0], int | str)
+        and (
+            isinstance(pair[1], str)
+            or (isinstance(pair[1], list) and all(isinstance(v, bool | int | float | str | None) for v in pair[1]))
+        )
+        for pair in pairs
+    ):
+        raise CorruptModelError("its parameter 'categorical_features' does not name features")
+    return dict(pairs)
 
 
 def arguments_from(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
@@ -164,11 +200,13 @@ def arguments_from(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     for name, value in state.items():
         if name not in known:
             raise CorruptModelError(f"it has the unknown parameter {name!r}")
-        if name != "class_weight" and not isinstance(value, bool | int | float | str | None):
+        if name not in STRUCTURED and not isinstance(value, bool | int | float | str | None):
             raise CorruptModelError(f"its parameter {name!r} is not a plain value")
     arguments = dict(state)
     if not isinstance(state.get("class_weight"), str | None):
         arguments["class_weight"] = pairs_from(state, "class_weight")
+    if "categorical_features" in state:
+        arguments["categorical_features"] = _choice_from(state["categorical_features"])
     check_execution(arguments)
     return arguments
 
@@ -180,6 +218,9 @@ def check_execution(arguments: Mapping[str, Any]) -> None:
         raise CorruptModelError(f"its parameter 'n_jobs' is {n_jobs!r}")
     if not isinstance(lazy, bool):
         raise CorruptModelError(f"its parameter 'lazy' is {lazy!r}")
+    verbose = arguments.get("verbose", 0)
+    if not isinstance(verbose, int) or not 0 <= verbose < 2**31:
+        raise CorruptModelError(f"its parameter 'verbose' is {verbose!r}")
 
 
 def feature_names(names: Any, n_attributes: int) -> NDArray[Any]:

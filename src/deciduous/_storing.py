@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._columns import CATEGORIES, Columns, columns_from, columns_section
 from ._container import container, json_section, read_container, read_json, section, write_atomically
 from ._row_names import RowNames
 from ._state import (
@@ -45,6 +46,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     _tuning: ClassVar[dict[str, int]] = {}
 
     _forest: _core.Forest
+    _columns: Columns
     _params: _core.Params
     _lock: threading.RLock
     _first_fresh_id: int
@@ -59,10 +61,10 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         Its `classes_` are those that have rows, ascending. It does not change any more, whatever is deleted here.
         """
         check_is_fitted(self)
-        columns = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
+        names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
         with self._lock:
             try:
-                return frozen_from(self._forest, self.classes_, columns, self.n_jobs)
+                return frozen_from(self._forest, self.classes_, self._columns, names, self.n_jobs)
             except _core.EmptyForest:
                 raise EmptyForestError from None
 
@@ -125,7 +127,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             sections = {"meta": json_section(meta), "rows": self._forest.rows_as_bytes()}
             if self._names.kind is not None or self._names.subjects:
                 sections["names"] = json_section(self._names.state(self._forest.ids().tolist()))
-            return sections | trees
+            return sections | columns_section(self._columns) | trees
 
     def _restore(
         self, meta: dict[str, Any], sections: dict[str, memoryview], n_jobs: int | None, max_memory: float
@@ -133,15 +135,16 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         """Take over what `_sections` wrote."""
         params = params_from(entry(meta, "params", dict))
         classes = labels_from(entry(meta, "classes", dict))
-        n_attributes = entry(meta, "n_features_in", int)
+        n_features = entry(meta, "n_features_in", int)
         rows = section(sections, "rows")
-        if not 1 <= n_attributes <= len(rows):
-            raise CorruptModelError(f"it cannot have {n_attributes} attributes in {len(rows)} bytes of rows")
-        n_trees = len(sections.keys() - {"meta", "rows", "names"})
+        if not 1 <= n_features <= len(rows):
+            raise CorruptModelError(f"it cannot have {n_features} columns in {len(rows)} bytes of rows")
+        columns = columns_from(sections, n_features)
+        n_trees = len(sections.keys() - {"meta", "rows", "names", CATEGORIES})
         if params.n_trees != n_trees:
             raise CorruptModelError(f"it has {n_trees} trees instead of {params.n_trees}")
         trees = [section(sections, f"tree{tree:08}") for tree in range(params.n_trees)]
-        needed = memory_needed(params, n_attributes, len(classes), rows, trees)
+        needed = memory_needed(params, columns, len(classes), rows, trees)
         if needed > max_memory:
             raise CorruptModelError(
                 f"it would take about {needed:,} bytes of memory, more than {max_memory:,.0f}; "
@@ -149,9 +152,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             )
         self.class_weight_ = pairs_from(meta, "class_weight")
         self.classes_ = classes
-        forest = self._empty_core(
-            params, n_attributes, classes, integer_class_weights(self.class_weight_, self.classes_)
-        )
+        forest = self._empty_core(params, columns, classes, integer_class_weights(self.class_weight_, self.classes_))
         try:
             forest.restore(_as_array(rows), [_as_array(tree) for tree in trees], n_threads(n_jobs), None)
         except (_core.CorruptData, _core.InvalidArgument) as error:
@@ -159,16 +160,17 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         names = read_json(sections["names"]) if "names" in sections else {}
         self._names = RowNames.from_state(names, forest.ids().tolist())
         self._forest = forest
+        self._columns = columns
         self._params = params
         self._lock = threading.RLock()
         self._first_fresh_id = self._checked_fresh_id(entry(meta, "first_fresh_id", int))
-        self.n_features_in_ = n_attributes
+        self.n_features_in_ = n_features
         self.seed_ = params.seed
         if "feature_names_in" not in meta:
             raise CorruptModelError("its description has no 'feature_names_in'")
-        columns = meta["feature_names_in"]
-        if columns is not None:
-            self.feature_names_in_ = feature_names(columns, n_attributes)
+        feature_names_in = meta["feature_names_in"]
+        if feature_names_in is not None:
+            self.feature_names_in_ = feature_names(feature_names_in, n_features)
 
     def _checked_fresh_id(self, fresh: int) -> int:
         """The first id for new rows, which must be beyond those of all rows that are there."""
@@ -181,7 +183,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = super().__getstate__()
         if "_forest" not in state:
             return state
-        core = {"_forest", "_params", "_lock", "_names"}
+        core = {"_forest", "_columns", "_params", "_lock", "_names"}
         return {name: value for name, value in state.items() if name not in core} | {"_model": self.to_bytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -192,31 +194,31 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             self._restore(read_json(section(sections, "meta")), sections, None, math.inf)
 
     def _empty_core(
-        self, params: _core.Params, n_attributes: int, classes: NDArray[Any], weights: NDArray[np.uint32] | None
+        self, params: _core.Params, columns: Columns, classes: NDArray[Any], weights: NDArray[np.uint32] | None
     ) -> _core.Forest:
         tuning = _core.Tuning()
         for name, value in self._tuning.items():
             setattr(tuning, name, value)
-        return _core.Forest(params, tuning, n_attributes, class_keys(classes), weights)
+        return _core.Forest(params, tuning, columns.n_categories, class_keys(classes), weights)
 
 
 def memory_needed(
-    params: _core.Params, n_attributes: int, n_classes: int, rows: memoryview, trees: list[memoryview]
+    params: _core.Params, columns: Columns, n_classes: int, rows: memoryview, trees: list[memoryview]
 ) -> int:
     """About how many bytes a forest takes that a file with these sections describes, before anything is made of it."""
     if len(rows) < 8 or any(len(tree) < 8 for tree in trees):
         raise CorruptModelError("a section is too short to begin")
     # What a section claims beyond its own size is found out when it is read.
     n_rows = min(int(struct.unpack_from("<Q", rows)[0]), len(rows) // 8)
-    if n_attributes * (1 + n_rows) > len(rows):
-        raise CorruptModelError(f"it is too short for {n_rows} rows of {n_attributes} attributes")
+    if len(columns) * (1 + n_rows) > len(rows):
+        raise CorruptModelError(f"it is too short for {n_rows} rows of {len(columns)} columns")
     headers = [struct.unpack_from("<II", tree) for tree in trees]
     n_leaves = sum(
         min(max(1, n_nodes - n_splits), len(tree)) for (n_nodes, n_splits), tree in zip(headers, trees, strict=True)
     )
     row_lists: int = 4 * n_rows * params.trees_per_row
     leaf_counts: int = 4 * n_leaves * (n_classes + 4)
-    return row_lists + leaf_counts + 200 * n_attributes + 500 * len(trees) + 8 * len(rows)
+    return row_lists + leaf_counts + 200 * columns.n_attributes + 500 * len(trees) + 8 * len(rows)
 
 
 def _as_array(data: memoryview) -> NDArray[np.uint8]:

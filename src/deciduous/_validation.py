@@ -59,14 +59,19 @@ def float32_matrix(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.f
     )
     if issparse(given):
         given = given.toarray()
+    return finite_float32(given)
+
+
+def finite_float32(given: NDArray[Any], first_column: int = 0) -> NDArray[np.float32]:
+    """Numbers as a C-ordered float32 matrix, NaN allowed, infinity not. Messages count columns from `first_column`."""
     with np.errstate(over="ignore"):
         matrix = np.ascontiguousarray(given, dtype=np.float32)
     infinite = np.isinf(matrix)
     if infinite.any():
         row, column = (int(i) for i in np.argwhere(infinite)[0])
         raise InvalidInputError(
-            f"X[{row}, {column}] is {given[row, column]}: infinity, and values too large for float32 (beyond 3.4e38), "
-            "cannot be used. Clip them, or use NaN for a missing value."
+            f"X[{row}, {first_column + column}] is {given[row, column]}: infinity, and values too large for float32 "
+            "(beyond 3.4e38), cannot be used. Clip them, or use NaN for a missing value."
         )
     return matrix
 

@@ -33,7 +33,7 @@ def to_onnx(forest: DareForestClassifier) -> Any:
     graph = helper.make_graph(
         _onnx_nodes(helper, _onnx_trees(onnx, views, len(classes))),
         "deciduous",
-        [helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, [None, forest.n_features_in_])],
+        [helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, [None, forest._columns.n_attributes])],
         [
             helper.make_tensor_value_info("label", _onnx_type(onnx, _onnx_labels(classes)), [None]),
             helper.make_tensor_value_info("probabilities", onnx.TensorProto.FLOAT, [None, len(classes)]),
@@ -58,7 +58,7 @@ def to_treelite(forest: DareForestClassifier) -> Any:
         threshold_type="float64",
         leaf_output_type="float64",
         metadata=builders.Metadata(
-            num_feature=forest.n_features_in_,
+            num_feature=forest._columns.n_attributes,
             task_type="kMultiClf",
             average_tree_output=True,
             num_target=1,

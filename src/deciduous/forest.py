@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._batch import Batch
-from ._progress import bar
+from ._columns import encoded, learned_columns
+from ._progress import Report, bar
 from ._row_names import Names, RowNames, kind_of, name_list, settled
 from ._storing import StorableForest
 from ._validation import (
@@ -23,7 +24,6 @@ from ._validation import (
     class_weights_of,
     core_params,
     extended_classes,
-    float32_matrix,
     integer_class_weights,
     is_lazy,
     label_array,
@@ -71,6 +71,12 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in scores and leaf values; classes not named weigh 1. "balanced" gives every class the
         same weight in total, as of `fit`: the weights are parameters from then on, whatever is deleted or added.
+    categorical_features : "from_dtype", None, array-like of {bool, int, str} or mapping, default="from_dtype"
+        Which columns are categorical: those of a categorical dtype in a table, none, a mask, indices, or names, as
+        scikit-learn's `HistGradientBoostingClassifier` takes them; or a mapping from column to the list of its
+        categories ("auto" learns them). The forest is the one of the one-hot matrix, which is never made: a category is
+        an attribute. Categories are learned by `fit` and are parameters from then on; rows of others, and other
+        missing values than those that `fit` saw, are of none.
     lazy : bool, default=False
         Postpone the retraining of subtrees until something reads them. The forest is the same in the end.
     n_jobs : int or None, default=None
@@ -78,7 +84,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     random_state : int, RandomState instance or None, default=None
         An int in [0, 2**64) is the seed itself. None draws a secret one; see the README on why it should stay secret.
     verbose : int, default=0
-        1 shows how far `fit` and `verify` are.
+        1 shows how far `fit`, `verify`, and `delete` and `add` of more than one row are.
 
     Attributes
     ----------
@@ -92,6 +98,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         How many they are.
     n_features_in_ : int
         Number of columns seen by `fit`.
+    categories_ : list
+        For each column its categories, or None if it is numeric. Missing values are the category None.
     class_weight_ : dict or None
         Weights of the classes in use.
     seed_ : int
@@ -125,6 +133,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         min_samples_leaf: int = 1,
         max_samples: float | None = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        categorical_features: Any = "from_dtype",
         lazy: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -141,6 +150,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
         self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.lazy = lazy
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -162,7 +172,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         Parameters
         ----------
         X : array of shape (n_rows, n_features)
-            Numbers, used as float32. NaN is a value of its own that orders after every number.
+            Numbers, used as float32, and categories (see `categorical_features`): an array, a sparse matrix, or a
+            table of pandas, polars or pyarrow. NaN is a value of its own that orders after every number.
         y : array of shape (n_rows,)
             Labels, of any number of classes.
         ids : array of integers, strings or UUIDs, optional
@@ -184,7 +195,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         known_classes: ArrayLike | None,
     ) -> Self:
         with restoring(self, "n_features_in_", "feature_names_in_"):
-            rows = float32_matrix(self, X, reset=True)
+            columns, rows = learned_columns(self, X, self.categorical_features)
             ids = settled(ids)
             names = RowNames(kind_of(ids) if ids is not None else None)
             batch = Batch.checked(rows, y, ids, sample_weight, subjects, names, first_fresh=0)
@@ -199,13 +210,14 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             seed = seed_from(self.random_state)
             class_weight = class_weights_of(self.class_weight, classes, codes, batch.weights)
             weights = integer_class_weights(class_weight, classes)
-            params = core_params(self, rows.shape[1], seed)
+            params = core_params(self, columns.n_attributes, seed)
             is_lazy(self.lazy)
-            forest = self._empty_core(params, rows.shape[1], classes, weights)
+            forest = self._empty_core(params, columns, classes, weights)
             with _in_our_words(), bar("Training", params.n_trees, self._is_verbose()) as report:
                 forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), report)
 
         self._forest = forest
+        self._columns = columns
         self._params = params
         self._lock = threading.RLock()
         self._first_fresh_id = batch.next_fresh
@@ -244,8 +256,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         ids = settled(ids)
         with self._lock:
             row_ids = self._core_ids(ids, subjects)
-            with self._naming_unknown(ids, row_ids):
-                cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
+            with self._naming_unknown(ids, row_ids), self._update_bar("Deleting", len(row_ids)) as report:
+                cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy), report)
             shown = self._names.shown_ids(row_ids.tolist())
             self._names.forget(row_ids.tolist())
         return UpdateReport.from_core(shown, cost)
@@ -265,7 +277,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         the report names them. Rows of weight 0 are left out.
         """
         check_is_fitted(self)
-        rows = float32_matrix(self, X, reset=False)
+        rows = encoded(self, X, self._columns)
         ids = settled(ids)
         with self._lock, restoring(self, "classes_", "_first_fresh_id"):
             batch = Batch.checked(rows, y, ids, sample_weight, subjects, self._names, self._first_fresh_id)
@@ -277,7 +289,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             # Before the core has the new classes, so that no prediction has more columns than there are labels.
             self.classes_, codes = extended_classes(self.classes_, batch.labels)
             self._first_fresh_id = batch.next_fresh
-            with _in_our_words():
+            with _in_our_words(), self._update_bar("Adding", len(batch)) as report:
                 cost = self._forest.add_rows(
                     batch.ids,
                     batch.rows,
@@ -287,6 +299,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
                     integer_class_weights(self.class_weight_, self.classes_),
                     n_threads(self.n_jobs),
                     is_lazy(self.lazy),
+                    report,
                 )
             self._names.learn(batch.ids, batch.names, batch.subjects)
         return UpdateReport.from_core(batch.ids.tolist() if batch.names is None else batch.names, cost)
@@ -317,7 +330,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Class shares of each row, in the order of `classes_`. A class without rows keeps its column, at zero."""
         check_is_fitted(self)
-        rows = float32_matrix(self, X, reset=False)
+        rows = encoded(self, X, self._columns)
         try:
             return self._forest.predict(rows, n_threads(self.n_jobs))
         except _core.EmptyForest:
@@ -414,29 +427,48 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         check_is_fitted(self)
         return TreeView.from_core(self._tree_arrays(tree), integer_class_weights(self.class_weight_, self.classes_))
 
+    @property
+    def categories_(self) -> list[list[Any] | None]:
+        """For each column its categories, or None if it is numeric."""
+        check_is_fitted(self)
+        return [None if its is None else its.listed() for its in self._columns.categories]
+
+    def one_hot(self, X: ArrayLike) -> NDArray[np.float32]:
+        """The rows as the trees see them: a column for each attribute, and each category is one."""
+        check_is_fitted(self)
+        return self._columns.one_hot(encoded(self, X, self._columns))
+
+    def attribute_names(self) -> list[str]:
+        """What the trees ask for: names of columns, and for categories `column=category`."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        return self._columns.attribute_names(list(names))
+
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """For each row and tree, the leaf that the row reaches: its place among the nodes in preorder."""
         check_is_fitted(self)
-        rows = float32_matrix(self, X, reset=False)
+        rows = self.one_hot(X)
         views = (self.tree_view(tree) for tree in range(self._forest.n_trees))
         return np.column_stack([view.apply(rows) for view in views])
 
     def decision_path(self, X: ArrayLike) -> tuple[csr_matrix, NDArray[np.int64]]:
         """Which nodes each row passes, and where the nodes of each tree begin, as scikit-learn's forests tell it."""
         check_is_fitted(self)
-        rows = float32_matrix(self, X, reset=False)
+        rows = self.one_hot(X)
         paths = [self.tree_view(tree).paths(rows) for tree in range(self._forest.n_trees)]
         begins = np.cumsum([0] + [path.shape[1] for path in paths])
         return hstack(paths).tocsr(), begins
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """The share of each attribute in the decrease of impurity, averaged over the trees."""
+        """The share of each column in the decrease of impurity, averaged over the trees."""
         check_is_fitted(self)
         views = [self.tree_view(tree) for tree in range(self._forest.n_trees)]
-        decreases = [view.importances(self._params.criterion.name, self.n_features_in_) for view in views]
+        decreases = [view.importances(self._params.criterion.name, self._columns.n_attributes) for view in views]
         shares = [decrease / decrease.sum() for decrease in decreases if decrease.sum() > 0]
-        return np.mean(shares, axis=0) if shares else np.zeros(self.n_features_in_)
+        by_attribute = np.mean(shares, axis=0) if shares else np.zeros(self._columns.n_attributes)
+        by_feature = np.bincount(self._columns.feature_of_attribute(), by_attribute, self.n_features_in_)
+        return by_feature.astype(np.float64)
 
     def get_depth(self) -> int:
         """The depth of the deepest tree; that of a single leaf is 0."""
@@ -461,6 +493,9 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
 
     def _is_verbose(self) -> bool:
         return non_negative_integer("verbose", self.verbose) > 0
+
+    def _update_bar(self, what: str, n_rows: int) -> AbstractContextManager[Report | None]:
+        return bar(what, self._forest.n_trees, self._is_verbose() and n_rows > 1)
 
     def _tree_arrays(self, tree: int) -> _core.TreeArrays:
         n_trees = self._forest.n_trees

@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._columns import CATEGORIES, Columns, columns_from, columns_section, encoded
 from ._container import container, json_section, read_container, read_json, section, write_atomically
 from ._state import FROZEN, entry, feature_names, labels_from, labels_state, require_kind
-from ._validation import float32_matrix, n_threads
+from ._validation import n_threads
 from .errors import CorruptModelError, FrozenForestError
 from .reports import FrozenSize
 
@@ -68,6 +69,7 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     """
 
     _frozen: _core.FrozenForest
+    _columns: Columns
     classes_: NDArray[Any]
     n_features_in_: int
 
@@ -76,25 +78,33 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     @classmethod
     def _made(
-        cls, core: _core.FrozenForest, classes: NDArray[Any], columns: NDArray[Any] | None, n_jobs: int | None
+        cls,
+        core: _core.FrozenForest,
+        classes: NDArray[Any],
+        columns: Columns,
+        names: NDArray[Any] | None,
+        n_jobs: int | None,
     ) -> Self:
         forest = cls(n_jobs=n_jobs)
-        forest._take(core, classes, columns)
+        forest._take(core, classes, columns, names)
         return forest
 
-    def _take(self, core: _core.FrozenForest, classes: NDArray[Any], columns: NDArray[Any] | None) -> None:
+    def _take(
+        self, core: _core.FrozenForest, classes: NDArray[Any], columns: Columns, names: NDArray[Any] | None
+    ) -> None:
         self._frozen = core
+        self._columns = columns
         self.classes_ = classes
-        self.n_features_in_ = core.n_attributes
-        if columns is not None:
-            self.feature_names_in_ = columns
+        self.n_features_in_ = len(columns)
+        if names is not None:
+            self.feature_names_in_ = names
 
     # ---------------------------------------------------------------------------------------------------- predicting
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Class shares of each row, in the order of `classes_`."""
         check_is_fitted(self, msg=NOT_MADE)
-        return self._frozen.predict(float32_matrix(self, X, reset=False), n_threads(self.n_jobs))
+        return self._frozen.predict(encoded(self, X, self._columns), n_threads(self.n_jobs))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most likely class of each row; of equally likely ones, that of the lower label."""
@@ -159,24 +169,29 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             "n_features_in": self.n_features_in_,
             "feature_names_in": self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None,
         }
-        return {"meta": json_section(meta), "frozen": self._frozen.as_bytes()}
+        sections = {"meta": json_section(meta), "frozen": self._frozen.as_bytes()}
+        return sections | columns_section(self._columns)
 
     def _restore(self, meta: Mapping[str, Any], sections: Mapping[str, memoryview]) -> None:
         """Take over what `_sections` wrote."""
         require_kind(meta, FROZEN)
-        if set(meta) != META_ENTRIES or set(sections) != {"meta", "frozen"}:
+        if set(meta) != META_ENTRIES or set(sections) - {CATEGORIES} != {"meta", "frozen"}:
             raise CorruptModelError("it does not have the entries and sections of a frozen forest, and no others")
         classes = labels_from(entry(meta, "classes", dict))
+        n_features = entry(meta, "n_features_in", int)
+        if not 1 <= n_features <= len(sections["frozen"]) + len(sections["meta"]):
+            raise CorruptModelError(f"it cannot have {n_features} columns")
+        columns = columns_from(sections, n_features)
         try:
-            core = _core.FrozenForest.from_bytes(np.frombuffer(sections["frozen"], dtype=np.uint8))
+            core = _core.FrozenForest.from_bytes(
+                np.frombuffer(sections["frozen"], dtype=np.uint8), columns.n_categories
+            )
         except _core.CorruptData as error:
             raise CorruptModelError(str(error)) from None
-        if core.n_attributes != entry(meta, "n_features_in", int):
-            raise CorruptModelError(f"its trees are over {core.n_attributes} attributes")
         if core.n_classes != len(classes) or not (classes[:-1] < classes[1:]).all():
             raise CorruptModelError(f"its labels are not {core.n_classes} in ascending order")
         names = meta["feature_names_in"]
-        self._take(core, classes, None if names is None else feature_names(names, core.n_attributes))
+        self._take(core, classes, columns, None if names is None else feature_names(names, n_features))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"n_jobs": self.n_jobs} | ({"_model": self.to_bytes()} if self.__sklearn_is_fitted__() else {})
@@ -189,13 +204,18 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
 
 def frozen_from(
-    forest: _core.Forest, classes: NDArray[Any], columns: NDArray[Any] | None, n_jobs: int | None
+    forest: _core.Forest, classes: NDArray[Any], columns: Columns, names: NDArray[Any] | None, n_jobs: int | None
 ) -> FrozenForestClassifier:
-    """The frozen form of a forest with rows. Canonical: which classes came first, or are gone, does not show in it."""
+    """The frozen form of a forest with rows. Canonical: which classes came first, or are gone, does not show in it.
+
+    Of the categories it knows only those that a split asks for; the others are as good as unknown ones.
+    """
     present = np.flatnonzero(forest.class_totals())
     order = present[np.argsort(classes[present])].astype(np.uint32)
     core = forest.freeze(order, n_threads(n_jobs))
+    slim, kept = columns.only_used(core.used_attributes().astype(bool))
+    core = core.with_attributes(slim.n_categories, kept)
     labels = classes[order]
     if labels.dtype.kind == "U":
         labels = np.array(labels.tolist())  # as wide as the longest that is left
-    return FrozenForestClassifier._made(core, labels, None if columns is None else columns.copy(), n_jobs)
+    return FrozenForestClassifier._made(core, labels, slim, None if names is None else names.copy(), n_jobs)

@@ -246,12 +246,13 @@ def _n_below(view: TreeView) -> NDArray[np.int64]:
 
 
 def _names(forest: DareForestClassifier, given: Sequence[str] | None) -> Sequence[str]:
-    n_features = forest.n_features_in_
     if given is None:
-        given = getattr(forest, "feature_names_in_", [f"x{i}" for i in range(n_features)])
-    if len(given) != n_features:
-        raise InvalidInputError(f"feature_names has {len(given)} names, but the forest has {n_features} features.")
-    return [str(name) for name in given]
+        return forest.attribute_names()
+    if len(given) != forest.n_features_in_:
+        raise InvalidInputError(
+            f"feature_names has {len(given)} names, but the forest has {forest.n_features_in_} features."
+        )
+    return forest._columns.attribute_names([str(name) for name in given])
 
 
 def _at_least_zero(name: str, value: int) -> int:

@@ -29,8 +29,9 @@ from sklearn.metrics import average_precision_score, get_scorer, make_scorer
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import resample
 
+from ._columns import learned_columns
 from ._tuning_journal import TUNED, Journal, Setting, read_header
-from ._validation import INTEGER, NUMBER, core_params, float32_matrix, label_array, n_threads, seed_from
+from ._validation import INTEGER, NUMBER, core_params, label_array, n_threads, seed_from
 from .errors import InvalidInputError, shown
 from .forest import DareForestClassifier
 
@@ -247,9 +248,10 @@ def tune(
     150
     """
     template = _template(estimator, random_state, n_jobs)
-    rows = float32_matrix(clone(template), X, reset=True)
+    columns, rows = learned_columns(clone(template), X, template.categorical_features)
+    searched = clone(template).set_params(categorical_features=columns.choice_when_encoded())
     labels = label_array(y, len(rows))
-    grid = _grid(template, rows.shape[1], n_estimators, max_depth, n_thresholds)
+    grid = _grid(template, columns.n_attributes, n_estimators, max_depth, n_thresholds)
     accepted = _checked_tolerances(tolerances)
     metric, scorer = _scorer(scoring, labels)
     threads = n_threads(n_jobs)
@@ -260,7 +262,7 @@ def tune(
     drawn = {"seed": seed, "scoring": metric, "subsample": _digest(chosen), "cv": _digest(*chain(*folds))}
     journal = Journal.opened(resume_from, _header(template, _digest(rows, labels), drawn))
     with _progress_bar(progress) as stage:
-        search = _Search(template, part, part_labels, folds, scorer, seed, journal, threads, stage)
+        search = _Search(searched, part, part_labels, folds, scorer, seed, journal, threads, stage)
         search.run(grid)
         best = min(grid, key=lambda setting: _rank(search.row(setting)))
         depths = random_depths_within(accepted, search.by_random_depth(best))

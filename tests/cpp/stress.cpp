@@ -19,7 +19,8 @@ using namespace deciduous;
 
 namespace {
 
-constexpr std::size_t kMaxAttributes = 12;
+constexpr std::size_t kMaxColumns = 12;
+constexpr std::size_t kCategorical = 6;  // kind of column
 
 struct Row {
     RowId id;
@@ -35,10 +36,14 @@ struct Row {
 class Round {
 public:
     explicit Round(unsigned number) : number_(number), random_(number) {
-        n_attributes_ = pick(1, kMaxAttributes);
+        std::size_t const n_columns = pick(1, kMaxColumns);
         n_classes_ = static_cast<Label>(pick(1, 4));
-        for (std::size_t a = 0; a < n_attributes_; ++a)
-            column_kinds_.push_back(pick(0, 5));
+        for (std::size_t column = 0; column < n_columns; ++column) {
+            column_kinds_.push_back(pick(0, 6));
+            n_categories_.push_back(column_kinds_.back() == kCategorical ? static_cast<std::uint32_t>(pick(1, 400))
+                                                                         : 0);
+        }
+        n_attributes_ = Schema(n_categories_).n_attributes();
         has_weights_ = pick(0, 3) == 0;
         has_class_weights_ = pick(0, 3) == 0;
         params_ = random_params();
@@ -60,6 +65,7 @@ public:
         }
         predict_while_changing(*forest);
         compare(*forest);
+        compare_with_one_hot(*forest);
     }
 
 private:
@@ -87,7 +93,7 @@ private:
         return params;
     }
 
-    float random_value(std::size_t kind) {
+    float random_value(std::size_t kind, std::uint32_t n_categories) {
         constexpr float kExtremes[] = {
             0.0F, -0.0F, 1e-45F, -1e-45F, 3.4e38F, -3.4e38F, 1.0e-3F, 1.5e9F, std::numeric_limits<float>::quiet_NaN()};
         switch (kind) {
@@ -99,6 +105,10 @@ private:
                 return static_cast<float>(pick(0, 30));
             case 3:
                 return kExtremes[pick(0, std::size(kExtremes) - 1)];
+            case kCategorical:
+                // Some rows are of no category, and most of the others are of a few.
+                return pick(0, 9) == 0 ? std::numeric_limits<float>::quiet_NaN()
+                                       : static_cast<float>(pick(0, pick(0, n_categories - 1)));
             default:
                 return std::normal_distribution<float>()(random_);
         }
@@ -109,8 +119,8 @@ private:
         for (std::size_t i = 0; i < n; ++i) {
             auto const label = static_cast<Label>(pick(0, 9) == 0 ? pick(0, n_classes_ - 1) : 0);
             Row row{next_id_++, {}, {label, static_cast<Count>(has_weights_ ? pick(1, 3) : 1)}};
-            for (std::size_t const kind : column_kinds_)
-                row.x.push_back(random_value(kind));
+            for (std::size_t column = 0; column < column_kinds_.size(); ++column)
+                row.x.push_back(random_value(column_kinds_[column], n_categories_[column]));
             rows.push_back(std::move(row));
         }
         return rows;
@@ -132,19 +142,19 @@ private:
         return result;
     }
 
-    Matrix matrix(Arrays const& its) const { return {its.x.data(), its.ids.size(), n_attributes_}; }
+    Matrix matrix(Arrays const& its) const { return {its.x.data(), its.ids.size(), n_categories_.size()}; }
 
     Execution execution() { return {pick(1, 3), pick(0, 1) == 0}; }
 
     std::unique_ptr<Forest> fit_fresh(std::vector<Row> const& rows) {
-        auto forest = std::make_unique<Forest>(params_, Tuning{}, n_attributes_, classes());
+        auto forest = std::make_unique<Forest>(params_, Tuning{}, Schema(n_categories_), classes());
         Arrays const its = arrays(rows);
         forest->fit(its.ids, matrix(its), its.votes, {1, false}, {});
         return forest;
     }
 
     std::unique_ptr<Forest> fit(std::vector<Row> rows) {
-        auto forest = std::make_unique<Forest>(params_, tuning_, n_attributes_, classes());
+        auto forest = std::make_unique<Forest>(params_, tuning_, Schema(n_categories_), classes());
         Arrays const its = arrays(rows);
         forest->fit(its.ids, matrix(its), its.votes, execution(), {});
         rows_ = std::move(rows);
@@ -166,7 +176,7 @@ private:
             ++n_classes_;
         auto const rows = new_rows(n);
         Arrays const its = arrays(rows);
-        forest.add_rows(its.ids, matrix(its), its.votes, classes(), execution());
+        forest.add_rows(its.ids, matrix(its), its.votes, classes(), execution(), {});
         rows_.insert(rows_.end(), rows.begin(), rows.end());
     }
 
@@ -179,7 +189,7 @@ private:
         UpdateCost const planned = forest.deletion_cost(ids, how);
         if (forest.deletion_costs(ids, how).size() != n)
             fail("deletion_costs has the wrong size", number_);
-        UpdateCost const cost = forest.delete_rows(ids, how);
+        UpdateCost const cost = forest.delete_rows(ids, how, {});
         // A reader that expands postponed subtrees between plan and deletion changes what the deletion costs.
         if (!has_reader_ &&
             (planned.rows_retrained != cost.rows_retrained || planned.nodes_rebuilt != cost.nodes_rebuilt))
@@ -199,6 +209,24 @@ private:
             freeze(forest, *fresh);
     }
 
+    // Categories are as good as the one-hot matrix that they stand for.
+    void compare_with_one_hot(Forest& forest) {
+        Arrays const its = arrays(rows_);
+        std::vector<float> one_hot;
+        for (Row const& row : rows_)
+            for (std::size_t column = 0; column < n_categories_.size(); ++column) {
+                if (n_categories_[column] == 0)
+                    one_hot.push_back(row.x[column]);
+                for (std::uint32_t category = 0; category < n_categories_[column]; ++category)
+                    one_hot.push_back(row.x[column] == static_cast<float>(category) ? 1.0F : 0.0F);
+            }
+        std::vector<std::uint32_t> const all_numeric(n_attributes_, 0);
+        Forest expanded(params_, tuning_, Schema(all_numeric), classes());
+        expanded.fit(its.ids, {one_hot.data(), rows_.size(), n_attributes_}, its.votes, execution(), {});
+        if (expanded.fingerprint({1, false}) != forest.fingerprint({1, false}))
+            fail("the forest differs from that of the one-hot matrix", number_);
+    }
+
     // A frozen forest predicts the same, comes back from its bytes, and does not depend on history; damaged bytes are
     // refused, or are a forest that predicts shares.
     void freeze(Forest& forest, Forest& fresh) {
@@ -210,7 +238,7 @@ private:
         if (bytes != fresh.freeze(labels, {1, false}).as_bytes())
             fail("a frozen forest shows its history", number_);
         Arrays const probe = arrays(new_rows(70));
-        auto const shares = FrozenForest::from_bytes(bytes).predict(matrix(probe), 2);
+        auto const shares = FrozenForest::from_bytes(bytes, Schema(n_categories_)).predict(matrix(probe), 2);
         if (shares != forest.predict(matrix(probe), {1, false}).shares)
             fail("a frozen forest predicts otherwise", number_);
         for (int i = 0; i < 200; ++i) {
@@ -220,11 +248,10 @@ private:
             if (i % 5 == 0)
                 damaged.resize(random_() % damaged.size());
             try {
-                FrozenForest const odd = FrozenForest::from_bytes(damaged);
-                if (odd.n_attributes() == n_attributes_)
-                    for (double const share : odd.predict(matrix(probe), 1))
-                        if (!(share >= 0.0 && share <= 1.0 + 1e-6))
-                            fail("a share of a damaged frozen forest is out of range", number_);
+                FrozenForest const odd = FrozenForest::from_bytes(damaged, Schema(n_categories_));
+                for (double const share : odd.predict(matrix(probe), 1))
+                    if (!(share >= 0.0 && share <= 1.0 + 1e-6))
+                        fail("a share of a damaged frozen forest is out of range", number_);
             } catch (CorruptData const&) {
             }
         }
@@ -252,6 +279,7 @@ private:
     std::size_t n_attributes_;
     Label n_classes_;
     std::vector<std::size_t> column_kinds_;
+    std::vector<std::uint32_t> n_categories_;
     Params params_;
     Tuning tuning_;
     std::vector<Row> rows_;
@@ -272,7 +300,7 @@ void require_faults_are_found() {
         ids[i] = static_cast<RowId>(i);
         votes[i] = {x[2 * i] + 0.5F * x[2 * i + 1] > 0 ? 1U : 0U, 1};
     }
-    Dataset data(2, 256);
+    Dataset data(Schema(std::vector<std::uint32_t>{0, 0}), 256);
     std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, votes);
     Params params;
     params.max_features = 2;
