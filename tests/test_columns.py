@@ -467,6 +467,8 @@ def test_what_cannot_be_meant_is_named(categorical_features: Any, message: str) 
             "The categories of X['a'] are of the types Interval",
         ),
         (pandas.DataFrame({"a": [1, "x"]}), None, "X['a'] holds text, such as 'x'"),
+        (polars.DataFrame(), None, "X has 0 feature(s): a table needs at least one column."),
+        (pandas.DataFrame(index=[0, 1]), "from_dtype", "X has 0 feature(s)"),
         (polars.DataFrame({"a": [[1], [2]]}), None, "of the type ndarray, which is not a number"),
         (
             pandas.DataFrame([["a", 1]], columns=["a", "a"]),
@@ -485,8 +487,6 @@ def test_arrays_without_categories_are_refused_in_scikit_learns_words() -> None:
     for categorical_features in (None, "from_dtype"):
         with pytest.raises(ValueError, match="could not convert string to float"):
             learned_columns(Estimator(), objects([["a"]]), categorical_features)
-        with pytest.raises(ValueError, match="0 feature"):
-            learned_columns(Estimator(), polars.DataFrame(), categorical_features)
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
         learned_columns(Estimator(), ["a", "b"], [0])
 

@@ -18,17 +18,16 @@ from typing import Any, NoReturn, Self, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from ._container import json_section, read_json
 from ._state import entry, labels_from, labels_state
-from ._validation import INTEGER, NUMBER, NUMERIC, finite_float32, float32_matrix
+from ._validation import INTEGER, NUMBER, NUMERIC, finite_float32, float32_matrix, is_missing, weight_array
 from .errors import CorruptModelError, InvalidInputError, shown
 
 CATEGORIES = "categories"  # name of a section of files
-CATEGORIES = "categories"  # name of a section
 MAX_CATEGORIES = 2**24  # float32 holds every integer up to here
 MAX_CHARACTERS = 2**28  # NumPy pads strings to the longest one; this is 1 GiB
 
@@ -60,7 +59,7 @@ class Categories:
     @classmethod
     def given(cls, listed: list[Any], place: str) -> Self:
         """Those that the user lists; a missing value among them may stand anywhere."""
-        values = [value for value in listed if not _is_missing(value)]
+        values = [value for value in listed if not is_missing(value)]
         if len(listed) - len(values) > 1:
             raise InvalidInputError(f"The categories of {place} list the missing value twice; list it once.")
         return cls(_typed(values, place), len(values) < len(listed))._checked(place)
@@ -122,7 +121,8 @@ class Categories:
 
     def names(self) -> list[str]:
         """The text of each category; the missing value is "missing"."""
-        return [str(value) for value in self.values.tolist()] + ["missing"] * self.has_missing
+        names = [str(value) for value in self.values.tolist()]
+        return names + ["missing" if "missing" not in names else "missing value"] * self.has_missing
 
     def state(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -139,7 +139,8 @@ class Categories:
         if values is not None and _n_characters(entry(values, "values", list)) > MAX_CHARACTERS:
             raise CorruptModelError("they are too long")
         categories = cls(np.empty(0) if values is None else labels_from(values), has_missing)
-        if len(categories) > MAX_CATEGORIES:
+        # The core takes a feature without categories for a numeric one.
+        if not 1 <= len(categories) <= MAX_CATEGORIES:
             raise CorruptModelError(f"there are {len(categories)} of them")
         return categories
 
@@ -254,8 +255,13 @@ def _categories_from(state: Any, feature: int) -> Categories | None:
 # -------------------------------------------------------------------------------------------------- reading the whole X
 
 
-def learned_columns(estimator: Any, X: Any, categorical_features: Any) -> tuple[Columns, NDArray[np.float32]]:
-    """At fit: which features are categorical, their categories, and the rows. Learns names and number of features."""
+def learned_columns(
+    estimator: Any, X: Any, categorical_features: Any, sample_weight: ArrayLike | None = None
+) -> tuple[Columns, NDArray[np.float32]]:
+    """At fit: which features are categorical, their categories, and the rows. Learns names and number of features.
+
+    Rows of weight 0 are no rows: nothing is learned from them.
+    """
     table = _table(X)
     if table is None and (categorical_features is None or _is_from_dtype(categorical_features)):
         matrix = float32_matrix(estimator, X, reset=True)
@@ -265,7 +271,8 @@ def learned_columns(estimator: Any, X: Any, categorical_features: Any) -> tuple[
     if not choice and _is_plain(source):
         return Columns.numeric(source.shape[1]), float32_matrix(estimator, X, reset=True)
     _require_dense(source)
-    columns = Columns(tuple(_feature_categories(source, i, choice) for i in range(source.shape[1])))
+    counted = _counted(source, sample_weight)
+    columns = Columns(tuple(_feature_categories(counted, i, choice) for i in range(source.shape[1])))
     return columns, _matrix(source, columns)
 
 
@@ -279,13 +286,22 @@ def encoded(estimator: Any, X: Any, columns: Columns) -> NDArray[np.float32]:
     return _matrix(source, columns)
 
 
+def _counted(source: Source, sample_weight: ArrayLike | None) -> Source:
+    weights = weight_array(sample_weight, source.shape[0])
+    if weights is None or not weights.any():
+        return source
+    return source.filter((weights > 0).tolist()) if isinstance(source, nw.DataFrame) else source[weights > 0]
+
+
 def _table(X: Any) -> nw.DataFrame[Any] | None:
     if not nw.dependencies.is_into_dataframe(X):
         return None
     try:
         table: nw.DataFrame[Any] = nw.from_native(X, eager_only=True)
-    except ValueError as error:  # narwhals has its own type for this since 1.21
+    except ValueError as error:
         raise InvalidInputError(f"X cannot be read as a table; name each column once. {error}") from None
+    if not table.columns:
+        raise InvalidInputError("X has 0 feature(s): a table needs at least one column.")
     return table
 
 
@@ -309,7 +325,7 @@ def _is_plain(source: Source) -> bool:
         return True
     dtypes = source.schema.values()
     is_pandas = source.implementation.is_pandas_like()
-    return not dtypes or (is_pandas and all(dtype.is_numeric() or isinstance(dtype, nw.Boolean) for dtype in dtypes))
+    return is_pandas and all(dtype.is_numeric() or isinstance(dtype, nw.Boolean) for dtype in dtypes)
 
 
 def _require_dense(source: Source) -> None:
@@ -384,21 +400,14 @@ def _distinct(column: Column, place: str) -> tuple[list[Any], bool]:
             raise InvalidInputError(
                 f"{place} holds values that cannot be categories ({error}). Convert them to strings."
             ) from None
-    present_values = [value for value in values if not _is_missing(value)]
+    present_values = [value for value in values if not is_missing(value)]
     return present_values, len(present_values) < len(values)
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN or pandas.NA, which is told by its name, as pandas may not be installed."""
-    if isinstance(value, float | np.floating):
-        return bool(value != value)
-    return value is None or type(value).__name__ == "NAType"
 
 
 def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.dtype.kind not in "fO":
         return np.zeros(len(values), dtype=bool)
-    return np.fromiter(map(_is_missing, values.tolist()), dtype=bool, count=len(values))
+    return np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=len(values))
 
 
 def _typed(values: list[Any], place: str) -> NDArray[Any]:
@@ -496,7 +505,7 @@ def _number(value: Any, place: str) -> float:
             return float(value)
         except OverflowError:
             return math.inf  # refused together with other values that are too large
-    return math.nan if _is_missing(value) else _refuse(value, place)
+    return math.nan if is_missing(value) else _refuse(value, place)
 
 
 def _refuse(value: Any, place: str) -> NoReturn:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import CandidateScheme, Criterion, Params
-from ._validation import MAX_DEPTH
+from ._validation import MAX_DEPTH, is_missing
 from .errors import CorruptModelError
 
 # Resolved parameters that define a forest, with the range of each.
@@ -172,8 +172,7 @@ def _choice_state(choice: Any) -> Any:
 def _listed(values: Any) -> Any:
     if isinstance(values, str):
         return values
-    listed = [_plain(value) for value in values]
-    return [None if value != value else value for value in listed]  # NaN is not JSON; both mean a missing value
+    return [None if is_missing(value) else _plain(value) for value in values]
 
 
 def _choice_from(state: Any) -> Any:

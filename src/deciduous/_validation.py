@@ -76,6 +76,13 @@ def finite_float32(given: NDArray[Any], first_column: int = 0) -> NDArray[np.flo
     return matrix
 
 
+def is_missing(value: Any) -> bool:
+    """None, NaN or pandas.NA, which is told by its name, as pandas may not be installed."""
+    if isinstance(value, float | np.floating):
+        return bool(value != value)
+    return value is None or type(value).__name__ == "NAType"
+
+
 def label_array(y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
     """The labels as a one-dimensional array, one for each row if their number is given."""
     given = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)

@@ -1,6 +1,7 @@
 """Copies of a forest for other libraries: ONNX, treelite and SHAP.
 
-An export is a copy: deleting rows from the forest does not reach it. See docs/export.md.
+An export is a copy: deleting rows from the forest does not reach it. Copies take attributes, not columns: if some
+columns are categorical, give them `forest.one_hot(X)`. See docs/export.md.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ONNX_IR_VERSION = 8
 def to_onnx(forest: DareForestClassifier) -> Any:
     """The forest as an `onnx.ModelProto`.
 
-    Input `X`: float32 of shape (n_rows, n_features), NaN allowed. Outputs: `label`, and `probabilities` as float32 in
+    Input `X`: float32 of shape (n_rows, n_attributes), NaN allowed. Outputs: `label`, and `probabilities` as float32 in
     the order of `classes_`. Trees are evaluated in float64; of equally likely classes the lower label is chosen.
     """
     onnx = imported("onnx", "export")

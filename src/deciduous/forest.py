@@ -75,8 +75,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         Which columns are categorical: those of a categorical dtype in a table, none, a mask, indices, or names, as
         scikit-learn's `HistGradientBoostingClassifier` takes them; or a mapping from column to the list of its
         categories ("auto" learns them). The forest is the one of the one-hot matrix, which is never made: a category is
-        an attribute. Categories are learned by `fit` and are parameters from then on; rows of others, and other
-        missing values than those that `fit` saw, are of none.
+        an attribute. Categories are resolved by `fit` and are parameters from then on; other values, and missing ones
+        if `fit` saw none, are none of them.
     lazy : bool, default=False
         Postpone the retraining of subtrees until something reads them. The forest is the same in the end.
     n_jobs : int or None, default=None
@@ -195,7 +195,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         known_classes: ArrayLike | None,
     ) -> Self:
         with restoring(self, "n_features_in_", "feature_names_in_"):
-            columns, rows = learned_columns(self, X, self.categorical_features)
+            columns, rows = learned_columns(self, X, self.categorical_features, sample_weight)
             ids = settled(ids)
             names = RowNames(kind_of(ids) if ids is not None else None)
             batch = Batch.checked(rows, y, ids, sample_weight, subjects, names, first_fresh=0)

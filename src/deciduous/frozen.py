@@ -50,10 +50,10 @@ NOT_MADE = (
 class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A forest that only predicts, made by `DareForestClassifier.freeze` or read by `deciduous.load`.
 
-    It predicts what that forest predicted, to the last bit, and holds splits and class shares of leaves, nothing else:
-    no training rows, no ids, no counts, no seed, no classes without rows. So nothing can be deleted from it or added to
-    it: do that to the forest that was frozen, and freeze it again. Frozen forests of equal forests are equal in all
-    bytes, whatever the history of these forests.
+    It predicts what that forest predicted, to the last bit, and holds splits, class shares of leaves, names of columns
+    and the categories that splits ask for: no training rows, no ids, no counts, no seed, no classes without rows. So
+    nothing can be deleted from it or added to it: do that to the forest that was frozen, and freeze it again. Frozen
+    forests of equal forests are equal in all bytes, whatever the history of these forests.
 
     Parameters
     ----------
