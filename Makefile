@@ -28,7 +28,7 @@ demo: build  ## Train, delete, add and verify on bundled data, against retrainin
 	$(BIN)/python -m deciduous.demo
 
 .PHONY: test
-test: build check debug asan  ## Everything that must pass: checks, debug and address-sanitizer builds, all tests but the slow ones
+test: build check debug asan guard  ## Everything that must pass: checks, debug and address-sanitizer builds, the guard, all tests but the slow ones
 	$(BIN)/python -m pytest -m "not slow"
 
 .PHONY: test-slow
@@ -39,13 +39,14 @@ test-slow: build  ## The slow tests, and the state machine for a long time
 test-oldest:  ## The estimator's tests with the oldest versions of the dependencies that we declare
 	$(PYTHON) -m venv build/oldest
 	build/oldest/bin/pip install --quiet "numpy==1.26.*" "scipy==1.11.*" "scikit-learn==1.6.*" "pandas==2.2.*" \
-	    "pytest==8.*" "hypothesis>=6.100" "polars==1.0.*" "pyarrow==15.*" rich .
-	build/oldest/bin/python -m pytest tests/test_estimator_checks.py tests/test_forest.py tests/test_weights.py
+	    "pytest==8.*" "hypothesis>=6.100" "narwhals==1.20.*" "polars==1.0.*" "pyarrow==15.*" rich .
+	build/oldest/bin/python -m pytest tests/test_columns.py tests/test_estimator_checks.py tests/test_forest.py \
+	    tests/test_weights.py
 
 .PHONY: check
 check: build  ## Formatting, lints, types, import layers
-	$(BIN)/ruff format --check src tests docs examples
-	$(BIN)/ruff check src tests docs examples
+	$(BIN)/ruff format --check src tests docs examples benchmarks
+	$(BIN)/ruff check src tests docs examples benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run --Werror cpp/core/* cpp/bindings/* tests/cpp/*
@@ -61,8 +62,8 @@ docs: build  ## Write docs/api.md anew, after a change of docstrings
 
 .PHONY: format
 format: .venv/.tools  ## Format all sources
-	$(BIN)/ruff format src tests docs examples
-	$(BIN)/ruff check --fix src tests docs examples
+	$(BIN)/ruff format src tests docs examples benchmarks
+	$(BIN)/ruff check --fix src tests docs examples benchmarks
 	$(BIN)/clang-format -i cpp/core/* cpp/bindings/* tests/cpp/*
 
 # The randomised stress test of the core, built without Python in four ways.
@@ -79,6 +80,24 @@ debug asan tsan: .venv/.tools
 	    || (cat build/$@.log; exit 1)
 	@$(BIN)/cmake --build build/$@ >> build/$@.log || (cat build/$@.log; exit 1)
 	build/$@/stress $(STRESS_ROUNDS)
+
+# A fixed workload of the core under callgrind. `make guard UPDATE=1` writes its counts as the new baseline.
+.PHONY: guard
+guard: .venv/.tools  ## Count the instructions of a fixed workload; fails if a phase takes a tenth more than before
+	@mkdir -p build
+	@$(BIN)/cmake -S . -B build/guard -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DDECIDUOUS_WORKLOAD=ON \
+	    -DCMAKE_BUILD_TYPE=Release > build/guard.log || (cat build/guard.log; exit 1)
+	@$(BIN)/cmake --build build/guard >> build/guard.log || (cat build/guard.log; exit 1)
+	$(BIN)/python -m benchmarks.instructions build/guard/workload $(if $(UPDATE),--update)
+
+.venv/.peers: .venv/.tools
+	$(BIN)/pip install --quiet --group bench
+	@touch $@
+
+BENCH ?=
+.PHONY: bench
+bench: build .venv/.peers  ## Measure everything beside the peers, about an hour; BENCH=--quick for five minutes
+	$(BIN)/python -m benchmarks $(BENCH)
 
 .PHONY: clean
 clean:  ## Remove everything that was built

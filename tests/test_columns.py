@@ -507,8 +507,9 @@ def test_there_is_a_limit_to_categories(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(_columns, "MAX_CATEGORIES", 3)
     assert len(learned([["a"], ["b"], [None]], [0])[0].categories[0] or ()) == 3
     assert "X[:, 0] has 4 categories, but a feature can have 3 at most" in refusal([["a"], ["b"], ["c"], [None]], [0])
-    monkeypatch.setattr(_columns, "MAX_CHARACTERS", 10)
-    assert "has 2 categories of up to 6 characters, which is too much" in refusal([["a"], ["bbbbbb"]], [0])
+    monkeypatch.setattr(_columns, "MAX_CATEGORIES", 2**24)
+    short = [[str(i)] for i in range(2**10)]
+    assert "has 1025 categories of up to 1048576 characters, which is too" in refusal([["x" * 2**20], *short], [0])
 
 
 # -------------------------------------------------------------------------------------------------------------- storing
@@ -570,7 +571,7 @@ def test_hostile_states_are_refused(state: Any, reason: str) -> None:
 def test_states_that_would_fill_the_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """One long string among many short ones: NumPy would make them all as long."""
     values = ["x" * 2**20, *map(str, range(2**10))]
-    with pytest.raises(CorruptModelError, match="they are too long"):
+    with pytest.raises(CorruptModelError, match="differ too much in length"):
         Columns.from_state([{"values": {"type": "<U1", "values": values}, "has_missing": False}], 1)
     monkeypatch.setattr(_columns, "MAX_CATEGORIES", 2)
     with pytest.raises(CorruptModelError, match="there are 3 of them"):

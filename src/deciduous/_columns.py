@@ -23,13 +23,12 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from ._container import json_section, read_json
-from ._state import entry, labels_from, labels_state
+from ._state import entry, labels_from, labels_state, pads_well
 from ._validation import INTEGER, NUMBER, NUMERIC, finite_float32, float32_matrix, is_missing, weight_array
 from .errors import CorruptModelError, InvalidInputError, shown
 
 CATEGORIES = "categories"  # name of a section of files
 MAX_CATEGORIES = 2**24  # float32 holds every integer up to here
-MAX_CHARACTERS = 2**28  # NumPy pads strings to the longest one; this is 1 GiB
 
 Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 Source: TypeAlias = "nw.DataFrame[Any] | NDArray[Any]"
@@ -136,8 +135,6 @@ class Categories:
             raise CorruptModelError("they are no object")
         has_missing = entry(state, "has_missing", bool)
         values = None if state.get("values", 0) is None else entry(state, "values", dict)
-        if values is not None and _n_characters(entry(values, "values", list)) > MAX_CHARACTERS:
-            raise CorruptModelError("they are too long")
         categories = cls(np.empty(0) if values is None else labels_from(values), has_missing)
         # The core takes a feature without categories for a numeric one.
         if not 1 <= len(categories) <= MAX_CATEGORIES:
@@ -432,7 +429,7 @@ def _typed(values: list[Any], place: str) -> NDArray[Any]:
 
 
 def _typed_strings(values: list[str], place: str) -> NDArray[Any]:
-    if _n_characters(values) > MAX_CHARACTERS:
+    if not pads_well(values):
         longest = max(map(len, values))
         raise InvalidInputError(
             f"{place} has {len(values)} categories of up to {longest} characters, which is too much. Shorten them."
@@ -444,10 +441,6 @@ def _typed_strings(values: list[str], place: str) -> NDArray[Any]:
                 "valid Unicode. Replace it."
             )
     return np.array(values, dtype=str)
-
-
-def _n_characters(values: list[Any]) -> int:
-    return len(values) * max((len(value) for value in values if isinstance(value, str)), default=0)
 
 
 def _is_unicode(text: str) -> bool:

@@ -28,6 +28,7 @@ CORE_RANGES = {
 STRUCTURED = {"class_weight", "categorical_features"}  # arguments that are more than a plain value
 LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 FOREST, FROZEN = "forest", "frozen"  # kinds of models
+FREE_PADDING = 2**26  # bytes
 LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U\d{1,9}")
 
 
@@ -102,6 +103,8 @@ def labels_from(state: Mapping[str, Any]) -> NDArray[Any]:
         raise CorruptModelError("it has no classes")
     if not all(type(value) is LABEL_KINDS[kind[1]] for value in values):
         raise CorruptModelError("a label is not of the type of the labels")
+    if kind[1] == "U" and not pads_well(values):
+        raise CorruptModelError("its labels differ too much in length")
     try:
         # The length of strings is that of the longest one, not what the file claims.
         with np.errstate(over="ignore"):
@@ -116,6 +119,12 @@ def labels_from(state: Mapping[str, Any]) -> NDArray[Any]:
     if kind[1] == "U" and labels.dtype.str != kind:
         raise CorruptModelError("its labels are not as long as their type")
     return labels
+
+
+def pads_well(strings: list[str]) -> bool:
+    """Whether an array of these strings, in which each takes the room of the longest, is not much larger than they are."""
+    padded = 4 * len(strings) * max(map(len, strings), default=0)
+    return padded <= FREE_PADDING + 64 * sum(map(len, strings))
 
 
 def pairs_state(weights: Mapping[Any, float] | None) -> list[list[Any]] | None:

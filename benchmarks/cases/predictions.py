@@ -1,0 +1,57 @@
+"""Predictions: many rows at once and one at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deciduous import DareForestClassifier
+
+from ..bench import Bench
+from ..data import DataSet, Rows, Unavailable
+from ..measuring import latencies, median_seconds
+from ..peers import YARDSTICK, random_forest
+from ..requirements import OURS
+
+DATA = ("adult", "bank_marketing", "synthetic_80k")
+N_REPEATS = 5
+
+
+def run(bench: Bench) -> None:
+    """Ours, ours frozen, and scikit-learn's, on all data sets that are here."""
+    for name in DATA:
+        try:
+            its = bench.data(name)
+        except Unavailable as reason:
+            bench.results.skipped[f"predictions of {name}"] = str(reason)
+            continue
+        measure(bench, its)
+
+
+def measure(bench: Bench, its: DataSet) -> None:
+    """The same rows through all of them."""
+    setting = bench.setting(its.name)
+    ours = DareForestClassifier(**setting.params(bench.seed)).fit(its.X, its.y)
+    models: dict[str, Any] = {
+        OURS: ours,
+        "frozen": ours.freeze(),
+        YARDSTICK: random_forest(setting, bench.seed).fit(its.X, its.y),
+    }
+    rows = enough_rows(its.X_test, bench.sizes.n_predicted)
+    for system, model in models.items():
+        measure_model(bench, f"{its.name}/predict {system}", model, rows)
+
+
+def measure_model(bench: Bench, key: str, model: Any, rows: Rows) -> None:
+    """All rows at once, then one by one."""
+    took = median_seconds(lambda: model.predict_proba(rows), N_REPEATS)
+    bench.results.record(f"{key}/batch", took, "s")
+    bench.results.record(f"{key}/rows per second", len(rows) / took, "rows/s")
+    single = [rows[i : i + 1] for i in range(min(len(rows), bench.sizes.n_deletions))]
+    bench.results.record_latencies(f"{key}/one row", latencies(model.predict_proba, single, bench.sizes.budget / 10))
+
+
+def enough_rows(rows: Rows, n: int) -> Rows:
+    """Exactly n rows, some of them repeated if there are fewer."""
+    return np.ascontiguousarray(rows[np.arange(n) % len(rows)])

@@ -1,0 +1,95 @@
+"""Plots of results: cost curves and distributions of latencies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .measuring import exponent
+from .requirements import OURS
+from .results import Results
+from .settings import SETTINGS
+
+QUANTITIES = {"fit": "seconds", "deletion": "seconds", "memory": "bytes"}
+
+
+def draw(results: Results, out: Path) -> list[Path]:
+    """All plots that there is something for, as SVG; none without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        return []
+    matplotlib.use("Agg")
+    drawn = []
+    if results.curves:
+        drawn.append(save(curves(results), out / "cost-curves.svg"))
+    if any(f"{data}/{OURS}/delete" in results.latencies for data in SETTINGS):
+        drawn.append(save(distributions(results), out / "deletion-latencies.svg"))
+    if any("/lazy/" in key for key in results.latencies):
+        drawn.append(save(variants(results), out / "variant-latencies.svg"))
+    return drawn
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Write and close."""
+    from matplotlib import pyplot
+
+    figure.savefig(path, bbox_inches="tight")
+    pyplot.close(figure)
+    return path
+
+
+def curves(results: Results) -> Any:
+    """A panel for each quantity and parameter, with the fitted exponent."""
+    from matplotlib import pyplot
+
+    axes_names = list(dict.fromkeys(key.partition("/")[0] for key in results.curves))
+    figure, panels = pyplot.subplots(
+        len(QUANTITIES), len(axes_names), squeeze=False, figsize=(3 * len(axes_names), 8), layout="constrained"
+    )
+    for row, (quantity, unit) in zip(panels, QUANTITIES.items(), strict=True):
+        for panel, name in zip(row, axes_names, strict=True):
+            curve(panel, results.curves.get(f"{name}/{quantity}", []), name, f"{quantity}, {unit}")
+    return figure
+
+
+def curve(panel: Any, points: list[tuple[float, float]], name: str, label: str) -> None:
+    """The points of all seeds and the line of the exponent."""
+    panel.set(xscale="log", yscale="log", xlabel=name, ylabel=label)
+    if not points:
+        return
+    x, y = np.asarray(points).T
+    panel.plot(x, y, "o", markersize=4)
+    fitted = exponent(points)
+    if fitted is not None:
+        ends = np.array([x.min(), x.max()])
+        middle = np.exp(np.log(x).mean()), np.exp(np.log(y).mean())
+        panel.plot(ends, middle[1] * (ends / middle[0]) ** fitted.value, "-", linewidth=1)
+        panel.set_title(f"{name}^{fitted.value:.2f}", fontsize=10)
+
+
+def distributions(results: Results) -> Any:
+    """Single random deletions on the data sets of the table."""
+    return tails(results, {data: f"{data}/{OURS}/delete" for data in SETTINGS}, "Single random deletions")
+
+
+def variants(results: Results) -> Any:
+    """Eager and other deletions, on the largest data set that has both."""
+    data = next(key.partition("/")[0] for key in reversed(results.latencies) if "/lazy/" in key)
+    names = ("eager", "random_depth", "uniform", "max_samples", "lazy")
+    return tails(results, {name: f"{data}/{name}/delete" for name in names}, f"Single deletions, {data}")
+
+
+def tails(results: Results, keys: dict[str, str], title: str) -> Any:
+    """The share of deletions that take longer than a time, on logarithmic scales."""
+    from matplotlib import pyplot
+
+    figure, panel = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for label, key in keys.items():
+        if times := sorted(results.latencies.get(key, [])):
+            panel.step(times, 1 - np.arange(len(times)) / len(times), where="post", label=label)
+    panel.set(xscale="log", yscale="log", xlabel="seconds", ylabel="share that takes at least as long", title=title)
+    panel.legend()
+    return figure
