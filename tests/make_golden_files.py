@@ -58,10 +58,29 @@ def uniform_random_after_updates() -> DareForestClassifier:
     return forest
 
 
+def categorical() -> DareForestClassifier:
+    """Strings with missing ones, listed numbers, and 300 categories, of which some have no rows any more."""
+    rng = np.random.default_rng(6)
+    X = np.empty((330, 4), dtype=object)
+    X[:, 0] = rng.choice(np.array(["red", "grün", "blue", None], dtype=object), 330)
+    X[:, 1] = columns(330, seed=6)[:, 3]
+    X[:, 2] = [f"shop {i % 300:03}" for i in range(330)]
+    X[:, 3] = rng.choice([1, 2.5, np.nan, 4], 330)
+    y = ((X[:, 0] == "red") | (X[:, 3] == 4)).astype(int) + (np.arange(330) % 3 == 0)
+    choice = {0: "auto", 2: "auto", 3: [4, 1, None, 2.5]}
+    forest = DareForestClassifier(
+        n_estimators=4, max_depth=6, max_features=40, categorical_features=choice, random_state=9
+    ).fit(X, y)
+    forest.delete(range(0, 300, 4))
+    forest.add(np.array([["violet", 0.5, "shop 999", 7]] * 3, dtype=object), [0, 1, 2])
+    return forest
+
+
 FORESTS: dict[str, Callable[[], DareForestClassifier]] = {
     "v1-greedy-with-missing-values": greedy_with_missing_values,
     "v1-weighted-strings-sampled": weighted_strings_sampled,
     "v1-uniform-random-after-updates": uniform_random_after_updates,
+    "v1-categorical": categorical,
 }
 
 

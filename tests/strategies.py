@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,8 @@ Values = tuple[float, ...]
 Label = int | str
 Row = tuple[Values, Label, int]  # the last is its weight
 ClassWeight = dict[Label, float] | str | None
+Categories = dict[int, list[float]]  # of the categorical columns
+Columns = tuple[int, SearchStrategy[Values], Categories]  # how many they are and what is in them
 Options = dict[str, Any]
 Tuning = dict[str, int]
 
@@ -39,6 +41,21 @@ COLUMN_VALUES = {
     "neighbours": [BEFORE_ONE, 1.0, AFTER_ONE, -1.0],
 }
 
+# Lists of categories, and values of their columns: some are not listed, and so of no category.
+CATEGORY_VALUES: dict[str, tuple[list[float], list[float]]] = {
+    "one category": ([3.0], [3.0, 4.0]),
+    "one category that all rows have": ([7.0], [7.0]),
+    "one category that no row has": ([9.0], [1.0, 2.0]),
+    "two, in descending order": ([1.0, 0.0], [0.0, 1.0]),
+    "some are unknown": ([2.0, 0.0, 5.0], [0.0, 1.0, 2.0, 3.0, 5.0]),
+    "all are unknown but one": ([4.0, 6.0], [0.0, 1.0, 2.0, 3.0, 4.0]),
+    "missing is a category": ([1.0, math.nan, 2.0], [1.0, 2.0, math.nan]),
+    "nothing but missing is a category": ([math.nan], [0.0, 1.0, math.nan]),
+    "missing is none": ([0.0, 1.0], [0.0, 1.0, math.nan]),
+    "halves and negative numbers": ([-0.5, -0.0, 1.5, -2.0], [-2.0, -0.5, -0.0, 0.0, 1.5]),
+    "more categories than rows": ([float(i) for i in range(40)], [float(i) for i in range(0, 50, 3)]),
+}
+
 LABELS: list[list[Label]] = [
     [0],
     [0, 1],
@@ -48,6 +65,10 @@ LABELS: list[list[Label]] = [
     ["no", "yes"],
     ["b", "a long label", "", "ä", "10"],
 ]
+
+NUMERIC_COLUMNS: SearchStrategy[SearchStrategy[float]] = st.sampled_from(list(COLUMN_VALUES.values())).map(
+    st.sampled_from
+) | st.just(st.floats(width=32, allow_infinity=False))
 
 # Rows mostly count once; rows of weight 0 are none.
 WEIGHTS = [[1], [1], [1], [1, 1, 1, 2], [0, 1, 2, 3], [1, 7, 1000]]
@@ -63,6 +84,7 @@ class Table:
     values: SearchStrategy[Values]
     labels: list[Label]
     weights: SearchStrategy[int]
+    categories: Categories = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,11 +95,18 @@ class Dataset:
     X: np.ndarray
     y: np.ndarray
     weights: np.ndarray | None = None  # all of them 1
+    categories: Categories = field(default_factory=dict)
 
     def where(self, chosen: np.ndarray) -> "Dataset":
         """The rows for which `chosen` holds."""
         weights = None if self.weights is None else self.weights[chosen]
-        return Dataset(self.ids[chosen], self.X[chosen], self.y[chosen], weights)
+        return Dataset(self.ids[chosen], self.X[chosen], self.y[chosen], weights, self.categories)
+
+    def one_hot(self) -> "Dataset":
+        """The same rows with a column for each attribute."""
+        if not self.categories:
+            return self
+        return Dataset(self.ids, attributes_of(self.X, self.categories), self.y, self.weights)
 
 
 def one_hot(n_columns: int, category: int) -> Values:
@@ -85,27 +114,55 @@ def one_hot(n_columns: int, category: int) -> Values:
     return tuple(float(column == category) for column in range(n_columns))
 
 
-@st.composite
-def mixed_columns(draw: st.DrawFn) -> tuple[int, SearchStrategy[Values]]:
-    """Up to five columns, each with troubles of its own."""
-    any_float = st.floats(width=32, allow_infinity=False)
-    column = st.sampled_from(list(COLUMN_VALUES.values())).map(st.sampled_from) | st.just(any_float)
-    columns = draw(st.lists(column, min_size=1, max_size=5))
-    return len(columns), st.tuples(*columns)
+def n_attributes(n_columns: int, categories: Categories) -> int:
+    """How many attributes so many columns have: each category is one."""
+    return n_columns - len(categories) + sum(map(len, categories.values()))
+
+
+def attributes_of(X: np.ndarray, categories: Categories) -> np.ndarray:
+    """The one-hot matrix: column by column, category by category in the order of the list, the missing value last."""
+    attributes: list[list[float]] = []
+    for number, column in enumerate(X.T.tolist()):
+        if number not in categories:
+            attributes.append(column)
+            continue
+        listed = categories[number]
+        attributes += [[float(value == its) for value in column] for its in listed if not math.isnan(its)]
+        attributes += [[float(math.isnan(value)) for value in column] for its in listed if math.isnan(its)]
+    return np.array(attributes, dtype=np.float32).T.reshape(len(X), len(attributes))
 
 
 @st.composite
-def one_hot_columns(draw: st.DrawFn) -> tuple[int, SearchStrategy[Values]]:
+def mixed_columns(draw: st.DrawFn) -> Columns:
+    """Up to five numeric columns, each with troubles of its own."""
+    columns = draw(st.lists(NUMERIC_COLUMNS, min_size=1, max_size=5))
+    return len(columns), st.tuples(*columns), {}
+
+
+@st.composite
+def categorical_columns(draw: st.DrawFn) -> Columns:
+    """Up to five columns, at least one of them categorical."""
+    kinds = draw(st.lists(st.sampled_from(list(CATEGORY_VALUES)) | st.none(), min_size=1, max_size=5).filter(any))
+    listed = {number: CATEGORY_VALUES[kind][0] for number, kind in enumerate(kinds) if kind is not None}
+    columns = [draw(NUMERIC_COLUMNS) if kind is None else st.sampled_from(CATEGORY_VALUES[kind][1]) for kind in kinds]
+    return len(columns), st.tuples(*columns), listed
+
+
+@st.composite
+def one_hot_columns(draw: st.DrawFn) -> Columns:
     """More columns than rows, nearly all of them constant at any node."""
     n_columns = draw(st.integers(6, 30))
-    return n_columns, st.integers(0, n_columns - 1).map(lambda category: one_hot(n_columns, category))
+    return n_columns, st.integers(0, n_columns - 1).map(lambda category: one_hot(n_columns, category)), {}
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
     """A kind of data set."""
-    n_columns, values = draw(mixed_columns() | mixed_columns() | one_hot_columns())
-    return Table(n_columns, values, draw(st.sampled_from(LABELS)), st.sampled_from(draw(st.sampled_from(WEIGHTS))))
+    n_columns, values, categories = draw(
+        mixed_columns() | mixed_columns() | one_hot_columns() | categorical_columns() | categorical_columns()
+    )
+    labels, weights = draw(st.sampled_from(LABELS)), draw(st.sampled_from(WEIGHTS))
+    return Table(n_columns, values, labels, st.sampled_from(weights), categories)
 
 
 @st.composite
@@ -119,9 +176,10 @@ def row_contents(draw: st.DrawFn, table: Table, min_size: int = 1, max_size: int
 @st.composite
 def datasets(draw: st.DrawFn) -> Dataset:
     """Rows in any order under any ids."""
-    contents = draw(row_contents(draw(tables())).filter(holds_a_row))
+    table = draw(tables())
+    contents = draw(row_contents(table).filter(holds_a_row))
     ids = draw(st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True))
-    return dataset_of(dict(zip(ids, contents, strict=True)))
+    return dataset_of(dict(zip(ids, contents, strict=True)), table.categories)
 
 
 def holds_a_row(contents: list[Row]) -> bool:
@@ -129,13 +187,14 @@ def holds_a_row(contents: list[Row]) -> bool:
     return any(weight > 0 for _, _, weight in contents)
 
 
-def dataset_of(rows: dict[int, Row]) -> Dataset:
+def dataset_of(rows: dict[int, Row], categories: Categories | None = None) -> Dataset:
     """The arrays of these rows."""
     return Dataset(
         ids=np.array(list(rows), dtype=np.int64),
         X=np.array([values for values, _, _ in rows.values()], dtype=np.float32),
         y=np.array([label for _, label, _ in rows.values()]),
         weights=np.array([weight for _, _, weight in rows.values()], dtype=np.int64),
+        categories=categories or {},
     )
 
 
@@ -146,7 +205,9 @@ def class_weights(labels: list[Label]) -> SearchStrategy[ClassWeight]:
 
 
 @st.composite
-def forest_options(draw: st.DrawFn, n_columns: int, labels: list[Label]) -> Options:
+def forest_options(
+    draw: st.DrawFn, n_columns: int, labels: list[Label], categories: Categories | None = None
+) -> Options:
     """Every parameter that decides what the forest is."""
     candidates = draw(st.sampled_from(["valid", "uniform"]))
     n_thresholds = st.sampled_from([1, 2, 3, 25])
@@ -155,13 +216,14 @@ def forest_options(draw: st.DrawFn, n_columns: int, labels: list[Label]) -> Opti
         "max_depth": draw(st.sampled_from([1, 2, 4, 20])),
         "n_thresholds": draw(n_thresholds | st.none() if candidates == "valid" else n_thresholds),
         "random_depth": draw(st.sampled_from([0, 0, 1, 2, 20])),
-        "max_features": draw(st.integers(1, n_columns) | st.just("sqrt")),
+        "max_features": draw(st.integers(1, n_attributes(n_columns, categories or {})) | st.just("sqrt")),
         "candidates": candidates,
         "criterion": draw(st.sampled_from(["gini", "entropy"])),
         "min_samples_split": draw(st.sampled_from([2, 2, 3, 5])),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 2, 4])),
         "max_samples": draw(st.sampled_from([None, None, 0.25, 0.5, 0.75])),
         "class_weight": draw(class_weights(labels)),
+        "categorical_features": categories or None,
         "random_state": draw(st.integers(0, 2**64 - 1)),
     }
 
@@ -214,13 +276,13 @@ def integer_class_weights(weights: dict[Label, float] | None, labels: Iterable[L
 
 
 def reference_params(options: Options, data: Dataset) -> ReferenceParams:
-    """The same parameters with everything that `fit` on these rows resolves as numbers."""
-    numbers = dict(options)
+    """The same parameters with everything that `fit` on these rows resolves as numbers; categories are one-hot."""
+    numbers = {name: value for name, value in options.items() if name != "categorical_features"}
     weights = resolved_class_weight(numbers.pop("class_weight"), data)
     numbers["class_weights"] = integer_class_weights(weights, rows_by_class(data))
     share = numbers.pop("max_samples")
     numbers["trees_per_row"] = math.ceil((1.0 if share is None else share) * options["n_estimators"])
     numbers["seed"] = numbers.pop("random_state")
     if numbers["max_features"] == "sqrt":
-        numbers["max_features"] = max(1, math.isqrt(data.X.shape[1]))
+        numbers["max_features"] = max(1, math.isqrt(n_attributes(data.X.shape[1], data.categories)))
     return ReferenceParams(**numbers)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import deciduous
-from deciduous import CorruptModelError, DareForestClassifier, EmptyForestError
+from deciduous import CorruptModelError, DareForestClassifier, EmptyForestError, FrozenForestClassifier
 from deciduous._validation import MAX_DEPTH
 
 BAD_FOLDER = Path(__file__).parent / "data" / "bad"
@@ -180,6 +180,11 @@ class Tree:
         return cls(kinds, list(splits[:n_splits]), list(splits[n_splits:]))
 
 
+def as_json(value: Any) -> bytes:
+    """The canonical text of a description."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
 @dataclass
 class Model:
     """A file taken apart; whatever is changed in it, its checksums are right again."""
@@ -187,6 +192,7 @@ class Model:
     meta: Any
     rows: Rows
     trees: list[Tree]
+    categories: Any = None
 
     @classmethod
     def parsed(cls, data: bytes) -> "Model":
@@ -194,13 +200,14 @@ class Model:
         sections = dict(sections_of(data))
         meta = json.loads(sections["meta"])
         trees = [Tree.parsed(section) for name, section in sections.items() if name.startswith("tree")]
-        return cls(meta, Rows.parsed(sections["rows"], meta["n_features_in"]), trees)
+        categories = json.loads(sections["categories"]) if "categories" in sections else None
+        return cls(meta, Rows.parsed(sections["rows"], meta["n_features_in"]), trees, categories)
 
     def sections(self) -> Sections:
         """The sections that these parts make."""
-        meta = json.dumps(self.meta, sort_keys=True, separators=(",", ":")).encode()
         trees = [(f"tree{i:08}", tree.packed()) for i, tree in enumerate(self.trees)]
-        return [("meta", meta), ("rows", self.rows.packed()), *trees]
+        categories = [] if self.categories is None else [("categories", as_json(self.categories))]
+        return [("meta", as_json(self.meta)), ("rows", self.rows.packed()), *categories, *trees]
 
     def packed(self) -> bytes:
         """The file that these parts make."""
@@ -218,6 +225,18 @@ def tiny_forest() -> DareForestClassifier:
     )
 
 
+def categorical_forest() -> DareForestClassifier:
+    """Twelve rows of three colours or none, a number, and two sizes that are numbers; a row of an unknown colour."""
+    forest = DareForestClassifier(
+        n_estimators=2, max_depth=4, max_features=2, categorical_features={0: "auto", 2: [2.5, 1]}, random_state=3
+    )
+    colours = ["red", "blue", None, "green"] * 3
+    X = [[colours[i], i / 2, [1, 2.5, 7][i % 3]] for i in range(12)]
+    forest.fit(X, [0, 1, 1, 0, 1, 2, 0, 0, 2, 1, 1, 0])
+    forest.add([["violet", 9.5, 1]], [2])
+    return forest
+
+
 def with_a_plain_column(data: bytes) -> bytes:
     """The same forest with its first column stored plainly, which readers must understand for any number of values."""
     parts = Model.parsed(data)
@@ -230,6 +249,7 @@ def with_a_plain_column(data: bytes) -> bytes:
 WRITTEN = tiny_forest().to_bytes()
 SOUND = with_a_plain_column(WRITTEN)
 SECTIONS = sections_of(SOUND)
+CATEGORICAL = categorical_forest().to_bytes()
 
 
 def model() -> Model:
@@ -237,9 +257,9 @@ def model() -> Model:
     return Model.parsed(SOUND)
 
 
-def changed(change: Callable[[Model], Any]) -> bytes:
+def changed(change: Callable[[Model], Any], sound: bytes = SOUND) -> bytes:
     """The file of the tiny forest after a change to its parts."""
-    parts = model()
+    parts = Model.parsed(sound)
     change(parts)
     return parts.packed()
 
@@ -287,6 +307,8 @@ def test_the_description_of_the_format_is_enough_to_rewrite_a_file() -> None:
     assert Model.parsed(WRITTEN).packed() == WRITTEN
     assert outcome(WRITTEN, updates=True) is None
     assert outcome(SOUND, updates=True) is None
+    assert Model.parsed(CATEGORICAL).packed() == CATEGORICAL
+    assert outcome(CATEGORICAL, updates=True) is None
 
 
 def test_the_tiny_forest_has_all_that_is_tampered_with() -> None:
@@ -831,6 +853,187 @@ def test_tampering_without_new_checksums_is_refused_for_the_checksum(section: st
         assert "checksum" in reason or "too many" in reason or "not where" in reason, (section, name)
 
 
+# ------------------------------------------------------------------------------------------------------- categories
+
+
+def set_categories(*path: Any, to: Any) -> Callable[[Model], None]:
+    """A change of an entry of the categories."""
+
+    def change(parts: Model) -> None:
+        place = parts.categories
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = to
+
+    return change
+
+
+def drop_category(parts: Model) -> None:
+    """A category less, though rows have it: here the missing colour."""
+    parts.categories["features"][0]["has_missing"] = False
+
+
+COLOURS = ("features", 0, "values")
+COLOUR_NAMES = (*COLOURS, "values")
+BAD_CATEGORIES: dict[str, tuple[Callable[[Model], Any], str]] = {
+    "no features": (lambda p: p.categories.pop("features"), "'features'"),
+    "an object of features": (set_categories("features", to={}), "'features'"),
+    "features null": (set_categories("features", to=None), "'features'"),
+    "empty list": (set_categories("features", to=[]), "each of its 3 features"),
+    "one feature less": (lambda p: p.categories["features"].pop(), "each of its 3 features"),
+    "one feature more": (lambda p: p.categories["features"].append(None), "each of its 3 features"),
+    "a list for a feature": (set_categories("features", 0, to=["red"]), "feature 0"),
+    "text for a feature": (set_categories("features", 0, to="red"), "feature 0"),
+    "true for a feature": (set_categories("features", 2, to=True), "feature 2"),
+    "empty object for a feature": (set_categories("features", 0, to={}), "feature 0"),
+    "has_missing left out": (lambda p: p.categories["features"][0].pop("has_missing"), "has_missing"),
+    "has_missing a number": (set_categories("features", 0, "has_missing", to=1), "has_missing"),
+    "has_missing null": (set_categories("features", 0, "has_missing", to=None), "has_missing"),
+    "values left out": (lambda p: p.categories["features"][0].pop("values"), "values"),
+    "values a list": (set_categories(*COLOURS, to=["red"]), "values"),
+    "values a number": (set_categories(*COLOURS, to=3), "values"),
+    "no category at all": (set_categories("features", 1, to={"values": None, "has_missing": False}), "feature 1"),
+    "type left out": (lambda p: p.categories["features"][0]["values"].pop("type"), "type"),
+    "unknown type": (set_categories(*COLOURS, "type", to="<c16"), "'<c16'"),
+    "Python objects": (set_categories(*COLOURS, "type", to="|O"), "'|O'"),
+    "another type": (set_categories(*COLOURS, "type", to="<i8"), "type"),
+    "longer type": (set_categories(*COLOURS, "type", to="<U99"), "long"),
+    "widest type": (set_categories(*COLOURS, "type", to="<U999999999"), "long"),
+    "empty list of values": (set_categories(*COLOUR_NAMES, to=[]), "feature 0"),
+    "a value twice": (set_categories(*COLOUR_NAMES, to=["red", "blue", "red"]), "distinct"),
+    "a number among strings": (set_categories(*COLOUR_NAMES, 0, to=1), "type"),
+    "null among strings": (set_categories(*COLOUR_NAMES, 0, to=None), "type"),
+    "half a character": (set_categories(*COLOUR_NAMES, 0, to="\ud800"), "feature 0"),
+    "a string that ends in zero": (set_categories(*COLOUR_NAMES, 0, to="red\0"), "feature 0"),
+    "NaN among numbers": (set_categories("features", 2, "values", "values", 0, to=NAN), "feature 2"),
+    "infinity among numbers": (set_categories("features", 2, "values", "values", 0, to=INF), "feature 2"),
+    "a huge number": (set_categories("features", 2, "values", "values", 0, to=10**400), "feature 2"),
+    "a number column called categorical": (
+        set_categories("features", 1, to={"values": None, "has_missing": True}),
+        "column 1 has the unknown category",
+    ),
+    "a category less": (drop_category, "column 0 has the unknown category 3"),
+    "two categories less": (
+        set_categories("features", 0, to={"values": None, "has_missing": True}),
+        "column 0 has the unknown category",
+    ),
+    "a categorical column called numeric": (set_categories("features", 0, to=None), "attribute"),
+    "all columns called numeric": (set_categories("features", to=[None] * 3), "attribute"),
+    "section left out": (lambda p: setattr(p, "categories", None), "attribute"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), BAD_CATEGORIES.values(), ids=BAD_CATEGORIES)
+def test_impossible_categories_are_refused(change: Callable[[Model], Any], words: str) -> None:
+    """Though all checksums are right: entries of other kinds, and others than rows and splits need."""
+    assert words in refusal(changed(change, CATEGORICAL))
+
+
+@pytest.mark.parametrize("text", NOT_JSON.values(), ids=NOT_JSON)
+def test_categories_that_are_no_object_are_refused(text: bytes) -> None:
+    """As the description is."""
+    refusal(container([(name, text if name == "categories" else data) for name, data in sections_of(CATEGORICAL)]))
+
+
+def test_truncated_categories_are_refused() -> None:
+    """At each length."""
+    sections = sections_of(CATEGORICAL)
+    for length in range(len(dict(sections)["categories"])):
+        refusal(container([(name, data[:length] if name == "categories" else data) for name, data in sections]))
+
+
+@pytest.mark.parametrize("encoding", ["coded", "plain"])
+@pytest.mark.parametrize(
+    "number", [4.0, 0.5, 2.999, -1.0, -0.001, 1e-40, 255.0, 2.0**24, 2.0**31, 2.0**32, 3e38, -3e38]
+)
+def test_rows_of_impossible_categories_are_refused(number: float, encoding: str) -> None:
+    """Numbers beyond the last category, negative ones, and those between two categories."""
+
+    def change(parts: Model) -> None:
+        column = parts.rows.columns[0]
+        if encoding == "plain":
+            column.values, column.codes = [column.values[code] for code in column.codes], None
+        column.values[0] = number
+
+    assert "column 0 has the unknown category" in refusal(changed(change, CATEGORICAL))
+
+
+@pytest.mark.parametrize("number", [INF, -INF])
+def test_rows_of_infinite_categories_are_refused(number: float) -> None:
+    """As in any other column."""
+    assert "column 0" in refusal(changed(set_value(0, 0, number), CATEGORICAL))
+
+
+def test_attributes_of_splits_are_those_of_all_categories() -> None:
+    """Four colours, a number and two sizes are seven attributes; an eighth does not exist."""
+    parts = Model.parsed(CATEGORICAL)
+    assert len({attribute for tree in parts.trees for attribute in tree.attributes}) > 2
+    assert "attribute 7 of 7" in refusal(changed(set_node("attributes", 0, 7), CATEGORICAL))
+
+
+CHANGED_CHOICES = {
+    "text": (7, False),
+    "true": (True, False),
+    "lists in a list": ([[0]], False),
+    "null in a list": ([None], False),
+    "floats": ([0.5], False),
+    "no pairs": ({}, False),
+    "pairs null": ({"pairs": None}, False),
+    "pairs and more": ({"pairs": [], "more": 1}, False),
+    "short pair": ({"pairs": [[0]]}, False),
+    "pair of a float": ({"pairs": [[0.5, ["a"]]]}, False),
+    "pair of a list": ({"pairs": [[[0], ["a"]]]}, False),
+    "pair with a number": ({"pairs": [[0, 3]]}, False),
+    "pair with lists": ({"pairs": [[0, [["a"]]]]}, False),
+    "another word": ("whatever", True),  # `fit` will refuse it, and nothing before that reads it
+    "other columns": ([5, 6, 7], True),
+    "null": (None, True),
+}
+
+
+@pytest.mark.parametrize(("choice", "is_sound"), CHANGED_CHOICES.values(), ids=CHANGED_CHOICES)
+def test_parameter_categorical_features_is_plain(choice: Any, is_sound: bool) -> None:
+    """A word, a list, or pairs of a column and its categories; what `fit` made of it stands in the section."""
+    reason = outcome(changed(set_meta("arguments", "categorical_features", to=choice), CATEGORICAL), updates=True)
+    assert (reason is None) == is_sound
+    assert is_sound or "categorical_features" in str(reason)
+
+
+def test_other_names_of_categories_are_sound() -> None:
+    """Nothing in a file depends on them: the forest is the same, and knows other words."""
+    data = changed(set_categories(*COLOUR_NAMES, to=["maple", "oak", ""]), CATEGORICAL)
+    forest = DareForestClassifier.from_bytes(data)
+    assert forest.categories_[0] == ["maple", "oak", "", None]
+    assert forest.fingerprint() == categorical_forest().fingerprint()
+
+
+FROZEN_CATEGORIES: dict[str, Callable[[Any], Any]] = {
+    "one feature less": lambda categories: categories["features"].pop(),
+    "a feature of no categories": lambda categories: categories["features"][0].update(values=None, has_missing=False),
+    "a category less": lambda categories: categories["features"][0]["values"].update(values=["green"]),
+    "a category more": lambda categories: categories["features"][0]["values"]["values"].append("x"),
+    "a category twice": lambda categories: categories["features"][0]["values"]["values"].append("green"),
+    "numeric features": lambda categories: categories.update(features=[None] * 3),
+}
+
+
+@pytest.mark.parametrize("change", FROZEN_CATEGORIES.values(), ids=FROZEN_CATEGORIES)
+def test_impossible_categories_of_a_frozen_forest_are_refused(change: Callable[[Any], Any]) -> None:
+    """The splits of a frozen forest tell how many attributes there are, so a file cannot have others."""
+    sections = sections_of(categorical_forest().freeze().to_bytes())
+    assert container(sections) == categorical_forest().freeze().to_bytes()
+    categories = json.loads(dict(sections)["categories"])
+    assert categories["features"][0]["values"]["values"] == ["blue", "green"]
+    change(categories)
+    hostile = container([(name, as_json(categories) if name == "categories" else data) for name, data in sections])
+    with pytest.raises(CorruptModelError) as caught:
+        FrozenForestClassifier.from_bytes(hostile)
+    assert caught.value.reason
+    without = container([(name, data) for name, data in sections if name != "categories"])
+    with pytest.raises(CorruptModelError):
+        FrozenForestClassifier.from_bytes(without)
+
+
 # ---------------------------------------------------------------------------------------------------- the bad folder
 
 
@@ -925,18 +1128,19 @@ def fuzzed_files(n_files: int, seed: int) -> Iterator[bytes]:
     others = sections_of(empty_forest().to_bytes()) + sections_of(plain_forest().to_bytes())
     for _ in range(n_files):
         how = rng.random()
-        sections = list(SECTIONS)
+        sound = rng.choice([SOUND, CATEGORICAL])
+        sections = sections_of(sound)
         i = rng.randrange(len(sections))
         name, data = sections[i]
         if how < 0.25:
-            yield rng.choice(MUTATIONS)(SOUND, rng)
+            yield rng.choice(MUTATIONS)(sound, rng)
             continue
         if how < 0.35:
             sections[i] = (name, rng.choice(others)[1])
         elif how < 0.4:
             j = rng.randrange(len(sections))
             sections[i], sections[j] = (name, sections[j][1]), (sections[j][0], data)
-        elif name == "meta" and rng.random() < 0.9:
+        elif name in ("meta", "categories") and rng.random() < 0.9:
             sections[i] = (name, with_odd_entry(data, rng))
         else:
             sections[i] = (name, rng.choice(MUTATIONS)(data, rng))
@@ -1057,6 +1261,25 @@ CLAIMS: dict[str, Callable[[], bytes]] = {
     ),
 }
 
+
+def long_category(n_categories: int, n_characters: int) -> bytes:
+    """One long category among many short ones: in an array of NumPy they are all as long."""
+    names = ["x" * n_characters, *(f"{i:x}" for i in range(1, n_categories))]
+    values = {"type": f"<U{n_characters}", "values": names}
+
+    def change(parts: Model) -> None:
+        parts.categories["features"][0].update(values=values, has_missing=False)
+        parts.trees = [Tree([LEAF], [], [])] * 2
+
+    return changed(change, CATEGORICAL)
+
+
+def long_label(n_classes: int, n_characters: int) -> bytes:
+    """The same with labels."""
+    names = ["x" * n_characters, *(f"{i:x}" for i in range(1, n_classes))]
+    return changed(lambda p: p.meta.update(classes={"type": f"<U{n_characters}", "values": names}, class_weight=None))
+
+
 # What a forest holds beyond its file: rows for each tree, counts of all classes for each leaf.
 PRODUCTS: dict[str, Callable[[], bytes]] = {
     "many classes times many leaves": lambda: many_classes(100_000, 1_000),
@@ -1078,6 +1301,18 @@ def test_memory_is_bounded_by_the_size_of_the_file(claim: Callable[[], bytes], t
     """However much a file claims, loading it takes 40 times its size at most, and some megabytes to begin with."""
     data = claim()
     assert peak_kilobytes(data, tmp_path) * 1024 < 40 * len(data) + 16 * 2**20
+
+
+# 60 kB of text that NumPy would make 256 MiB of, once for each copy that the checks make.
+LONG_NAMES = {"category": lambda: long_category(2**13, 2**13), "label": lambda: long_label(2**13, 2**13)}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+@pytest.mark.parametrize("claim", LONG_NAMES.values(), ids=LONG_NAMES)
+def test_memory_is_bounded_though_a_name_is_long(claim: Callable[[], bytes], tmp_path: Path) -> None:
+    """One long name among many short ones is refused, or takes no more than what is multiplied in memory may."""
+    data = claim()
+    assert peak_kilobytes(data, tmp_path) * 1024 < 64 * len(data) + 256 * 2**20
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")

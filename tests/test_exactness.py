@@ -15,6 +15,7 @@ from reference import fingerprint, fit_reference
 from strategies import (
     ROW_IDS,
     TUNINGS,
+    Categories,
     Dataset,
     Options,
     Row,
@@ -24,6 +25,7 @@ from strategies import (
     dataset_of,
     forest_options,
     holds_a_row,
+    n_attributes,
     reference_params,
     row_contents,
     tables,
@@ -67,7 +69,7 @@ class AnyHistory(RuleBasedStateMachine):
     def fit(self, data: st.DataObject) -> None:
         """Starts both forests on the same rows in different orders."""
         self.table = data.draw(tables(), label="table")
-        options = forest_options(self.table.n_columns, self.table.labels)
+        options = forest_options(self.table.n_columns, self.table.labels, self.table.categories)
         self.options: Options = data.draw(options, label="options")
         contents = data.draw(row_contents(self.table).filter(holds_a_row), label="rows")
         unique_ids = st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True)
@@ -87,11 +89,18 @@ class AnyHistory(RuleBasedStateMachine):
         forest = build_forest(self.options, tuning, **others)
         return forest.fit(present.X, present.y, ids=present.ids, sample_weight=present.weights)
 
+    def fresh(self) -> DareForestClassifier:
+        """The forest of the present rows, with a column for each category."""
+        present = dataset_of(shuffled(self.rows, self.random.shuffle), self.table.categories).one_hot()
+        forest = build_forest(self.options | {"categorical_features": None}, NOTHING_CACHED)
+        return forest.fit(present.X, present.y, ids=present.ids, sample_weight=present.weights)
+
     def empty_fingerprint(self) -> str:
         """The fingerprint of the forest without rows, which cannot be fitted."""
-        nothing = Dataset(np.empty(0, np.int64), np.empty((0, self.table.n_columns), np.float32), np.empty(0, np.int64))
+        n = n_attributes(self.table.n_columns, self.table.categories)
+        nothing = Dataset(np.empty(0, np.int64), np.empty((0, n), np.float32), np.empty(0, np.int64))
         trees = fit_reference(reference_params(self.options, nothing), nothing.ids, nothing.X, nothing.y)
-        return fingerprint(trees, self.table.n_columns, [])
+        return fingerprint(trees, n, [])
 
     def delete(self, ids: list[int]) -> None:
         """Deletes rows from both forests."""
@@ -193,11 +202,11 @@ class AnyHistory(RuleBasedStateMachine):
         assert forest.n_rows_ == len(self.rows)
         assert forest.check() is None
         if self.rows:
-            fresh = self.fitted(NOTHING_CACHED)
+            fresh = self.fresh()
             assert forest.fingerprint() == fresh.fingerprint()
-            X = dataset_of(self.rows).X
+            present = dataset_of(self.rows, self.table.categories)
             # Class weights are not in the fingerprint, but they are in the shares.
-            assert shares_by_label(forest, X) == shares_by_label(fresh, X)
+            assert shares_by_label(forest, present.X) == shares_by_label(fresh, present.one_hot().X)
             return
         assert forest.fingerprint() == self.empty_fingerprint()
         with pytest.raises(ValueError, match="row"):
@@ -258,22 +267,48 @@ def wide_one_hot(rng: np.random.Generator, n_rows: int) -> Dataset:
     return Dataset(np.arange(n_rows), X, y)
 
 
+def categorical_rows(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Four categorical columns between two numeric ones.
+
+    One has more categories than a byte can number, many with a single row; one has values that are no category, and
+    missing ones that are; one has missing values that are none; one is a flag.
+    """
+    many, some, few = (
+        rng.integers(0, 400, n_rows),
+        np.minimum(rng.geometric(0.3, n_rows), 9),
+        rng.integers(0, 4, n_rows),
+    )
+    flag = rng.integers(0, 2, n_rows)
+    columns = [
+        rng.normal(size=n_rows),
+        many,
+        np.where(rng.random(n_rows) < 0.1, np.nan, some),
+        np.where(rng.random(n_rows) < 0.1, np.nan, few),
+        flag,
+        np.where(rng.random(n_rows) < 0.3, np.nan, rng.normal(size=n_rows)),
+    ]
+    categories: Categories = {1: [*range(399, -1, -1)], 2: [7, np.nan, 1, 2, 3, 5], 3: [0, 1, 2, 3], 4: [1]}
+    y = (many % 3 == 0).astype(int) + (some + few * flag + rng.integers(0, 3, n_rows) > 4)
+    return Dataset(np.arange(n_rows), np.column_stack(columns).astype(np.float32), y, categories=categories)
+
+
 class MediumHistory:
     """A forest of a few hundred rows that sees random deletions and additions, some of them nasty."""
 
     def __init__(self, options: Options, tuning: Tuning | None, lazy: bool, data: Dataset, n_rows: int = 400) -> None:
         """Fits on the first rows of the pool; the others wait to be added."""
         self.options, self.data = options, data
+        self.one_hot = data.one_hot()
+        categories = {"categorical_features": data.categories or None}
         self.rng = random.Random(7)
         self.present = set(data.ids[:n_rows].tolist())
-        self.forest = build_forest(options, tuning, lazy=lazy, n_jobs=2)
-        self.fit(self.forest)
+        self.forest = build_forest(options | categories, tuning, lazy=lazy, n_jobs=2)
+        self.fit(self.forest, data)
 
-    def fit(self, forest: DareForestClassifier) -> DareForestClassifier:
+    def fit(self, forest: DareForestClassifier, data: Dataset) -> DareForestClassifier:
         """Fits a forest on the present rows."""
-        ids = np.array(sorted(self.present))
-        present = self.data.where(ids)
-        return forest.fit(present.X, present.y, ids=ids, sample_weight=present.weights)
+        present = data.where(np.array(sorted(self.present)))
+        return forest.fit(present.X, present.y, ids=present.ids, sample_weight=present.weights)
 
     def step(self) -> None:
         """One random operation; additions are as frequent as deletions."""
@@ -311,9 +346,10 @@ class MediumHistory:
         self.present |= set(ids)
 
     def assert_is_as_if_fresh(self) -> None:
-        """Compares with a fit on the present rows."""
+        """Compares with a fit on the present rows, with a column for each category."""
         assert self.forest.check() is None
-        assert self.forest.fingerprint() == self.fit(build_forest(self.options)).fingerprint()
+        fresh = self.fit(build_forest(self.options), self.one_hot)
+        assert self.forest.fingerprint() == fresh.fingerprint()
 
 
 HISTORIES: dict[str, Options] = {
@@ -331,7 +367,10 @@ TINY: Tuning = {"min_cached_rows": 4, "min_sampled_rows": 4, "reserve": 1}
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
 @pytest.mark.parametrize("tuning", [None, TINY], ids=["default sizes", "tiny sizes"])
 @pytest.mark.parametrize("options", HISTORIES.values(), ids=HISTORIES.keys())
-@pytest.mark.parametrize("draw_rows", [mixed_rows, rare_positives, almost_no_positives, wide_one_hot, weighted_rows])
+@pytest.mark.parametrize(
+    "draw_rows",
+    [mixed_rows, rare_positives, almost_no_positives, wide_one_hot, weighted_rows, categorical_rows],
+)
 def test_long_history_leaves_no_trace(
     draw_rows: Callable[[np.random.Generator, int], Dataset],
     options: Options,
@@ -350,9 +389,12 @@ def test_long_history_leaves_no_trace(
 
 @pytest.mark.parametrize("tuning", [None, TINY], ids=["default sizes", "tiny sizes"])
 @pytest.mark.parametrize("options", HISTORIES.values(), ids=HISTORIES.keys())
-def test_forest_that_grows_and_shrinks_stays_exact(options: Options, tuning: Tuning | None) -> None:
+@pytest.mark.parametrize("draw_rows", [mixed_rows, categorical_rows])
+def test_forest_that_grows_and_shrinks_stays_exact(
+    draw_rows: Callable[[np.random.Generator, int], Dataset], options: Options, tuning: Tuning | None
+) -> None:
     """From 20 rows to 800 and back to 5: columns, nodes and caches pass every size at which they change."""
-    data = mixed_rows(np.random.default_rng(3), 800)
+    data = draw_rows(np.random.default_rng(3), 800)
     small = {"n_estimators": 8, "max_depth": 12, "random_state": 12}
     history = MediumHistory(small | options, tuning, lazy=False, data=data, n_rows=20)
     for begin in range(20, 800, 60):

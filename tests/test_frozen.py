@@ -110,7 +110,7 @@ def test_predictions_are_those_of_the_live_forest(options: dict[str, Any]) -> No
 def test_any_forest_predicts_the_same_frozen(data: st.DataObject) -> None:
     """Tiny hostile data sets, all parameters."""
     rows: Dataset = data.draw(datasets())
-    options = data.draw(forest_options(rows.X.shape[1], sorted(set(rows.y.tolist()))))
+    options = data.draw(forest_options(rows.X.shape[1], sorted(set(rows.y.tolist())), rows.categories))
     forest = build_forest(options, data.draw(TUNINGS), lazy=data.draw(st.booleans()))
     forest.fit(rows.X, rows.y, ids=rows.ids, sample_weight=rows.weights)
     doomed = data.draw(st.lists(st.sampled_from(forest.ids_.tolist()), unique=True))

@@ -116,7 +116,7 @@ def test_every_parameter_survives_a_round_trip(options: dict[str, Any], tmp_path
 @given(data=datasets(), tuning=TUNINGS, draw=st.data())
 def test_any_forest_survives_a_round_trip(data: Any, tuning: dict[str, int], draw: st.DataObject) -> None:
     """Tiny hostile data sets with every combination of parameters, before and after an update."""
-    options = draw.draw(forest_options(data.X.shape[1], np.unique(data.y).tolist()))
+    options = draw.draw(forest_options(data.X.shape[1], np.unique(data.y).tolist(), data.categories))
     forest = build_forest(options, tuning).fit(data.X, data.y, ids=data.ids, sample_weight=data.weights)
     loaded = copied(forest)
     assert_same(loaded, forest, data.X)
@@ -662,6 +662,7 @@ GOLDEN = {
     "v1-greedy-with-missing-values": "fea692c941cb6e4179b5d934158a77eb9753a8693e5e68b04431e718c06e0edc",
     "v1-weighted-strings-sampled": "91f9900cb8e9585b6deffe8db81bb7ddb0aef146494ffeb047b1b61536ba14af",
     "v1-uniform-random-after-updates": "87030d5c20db40d962ebe0e8f0fb08fa7bd79a35ef23fb3939728967386512f9",
+    "v1-categorical": "b9e3264fe33aebf44af6710555545b8f79ad5c74f463eb52f6916e4b4aa3f0b8",
 }
 
 
@@ -677,6 +678,19 @@ def test_golden_file_loads_and_goes_on(name: str) -> None:
     forest.add(np.resize(PROBES, (N_FRESH, forest.n_features_in_)), np.resize(forest.classes_, N_FRESH))
     assert forest.check() is None
     assert forest.verify()
+
+
+def test_golden_categories_are_what_they_were() -> None:
+    """Strings, numbers that were listed, missing values; others are none of them, in the frozen forest too."""
+    forest = deciduous.load(GOLDEN_FOLDER / "v1-categorical.forest")
+    shops = [f"shop {i:03}" for i in range(300)]
+    assert forest.categories_ == [["blue", "grün", "red", None], None, shops, [4.0, 1.0, 2.5, None]]
+    assert forest.categorical_features == {0: "auto", 2: "auto", 3: [4, 1, None, 2.5]}
+    rows = np.array([["red", 0.5, "shop 001", 4], [None, np.nan, "nowhere", None], ["violet", 1, 3, 2]], dtype=object)
+    hot = forest.one_hot(rows)
+    places = [np.flatnonzero(np.isfinite(row) & (row == 1)).tolist() for row in np.delete(hot, 4, axis=1)]
+    assert places == [[2, 5, 304], [3, 307], []]  # of the categories of all columns, 0 to 307
+    assert forest.freeze().predict_proba(rows).tobytes() == forest.predict_proba(rows).tobytes()
 
 
 def test_every_golden_file_is_pinned() -> None:

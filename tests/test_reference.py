@@ -52,23 +52,27 @@ def core_records(forest: DareForestClassifier, tree: int) -> list[Record]:
 
 
 def assert_equals_reference(options: Options, data: Dataset, tuning: Tuning | None, **others: Any) -> None:
-    """Fits both and compares every node, the fingerprint and the bytes of the predictions."""
+    """Fits both and compares every node, the fingerprint and the bytes of the predictions.
+
+    The reference knows numbers only: it gets a column for each category.
+    """
     forest = build_forest(options, tuning, **others).fit(data.X, data.y, ids=data.ids, sample_weight=data.weights)
     params = reference_params(options, data)
-    trees = fit_reference(params, data.ids, data.X, data.y, data.weights)
+    numbers = data.one_hot().X
+    trees = fit_reference(params, data.ids, numbers, data.y, data.weights)
     for t, tree in enumerate(trees):
         assert core_records(forest, t) == list(preorder(tree))
-    assert forest.fingerprint() == fingerprint(trees, data.X.shape[1], counted(data).y.tolist())
-    shares = predict_proba(params, trees, data.X, forest.classes_.tolist())
+    assert forest.fingerprint() == fingerprint(trees, numbers.shape[1], counted(data).y.tolist())
+    shares = predict_proba(params, trees, numbers, forest.classes_.tolist())
     assert forest.predict_proba(data.X).tobytes() == shares.tobytes()
-    assert forest.predict(data.X).tolist() == predict(params, trees, data.X)
+    assert forest.predict(data.X).tolist() == predict(params, trees, numbers)
     assert forest.class_weight_ == resolved_class_weight(options["class_weight"], data)
 
 
 @given(st.data(), datasets(), TUNINGS)
 def test_core_equals_the_reference_on_hostile_data(draws: st.DataObject, data: Dataset, tuning: Tuning) -> None:
-    """Ties, duplicates, NaN, denormals, huge values, few rows of a class, weights: the same nodes and bytes."""
-    options = forest_options(data.X.shape[1], sorted(set(data.y.tolist())))
+    """Ties, duplicates, NaN, denormals, huge values, categories, few rows of a class, weights: the same bytes."""
+    options = forest_options(data.X.shape[1], sorted(set(data.y.tolist())), data.categories)
     assert_equals_reference(draws.draw(options), data, tuning)
 
 
@@ -107,6 +111,18 @@ def iris() -> Dataset:
     return Dataset(np.arange(len(y)), X.astype(np.float32), y)
 
 
+def iris_in_bins() -> Dataset:
+    """Two of iris's columns as categories: rounded to tenths, of which some and the missing value are not listed."""
+    data = iris()
+    X = data.X.copy()
+    X[::9, 0] = np.nan
+    X[::11, 2] = np.nan
+    rounded = (10 * X[:, [0, 2]]).round()
+    X[:, [0, 2]] = rounded
+    listed = [sorted(set(column[~np.isnan(column)].tolist())) for column in rounded.T]
+    return Dataset(data.ids, X, data.y, categories={0: listed[0][::2], 2: [np.nan, *reversed(listed[1])]})
+
+
 def breast_cancer() -> Dataset:
     """300 rows of continuous values, every seventh value missing in one column."""
     X, y = load_breast_cancer(return_X_y=True)
@@ -121,12 +137,14 @@ def weighted_breast_cancer() -> Dataset:
     return Dataset(data.ids, data.X, data.y, np.random.default_rng(0).integers(0, 5, len(data.ids)))
 
 
-@pytest.mark.parametrize("load", [iris, breast_cancer, weighted_breast_cancer])
+@pytest.mark.parametrize("load", [iris, iris_in_bins, breast_cancer, weighted_breast_cancer])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 @pytest.mark.parametrize("tuning", [None, {"min_cached_rows": 16, "min_sampled_rows": 8, "reserve": 2}])
 def test_core_equals_the_reference_on_real_data(load: Any, variant: Options, tuning: Tuning | None) -> None:
     """Nodes of hundreds of rows take other paths through the core than tiny ones, to the same forest."""
-    assert_equals_reference(MEDIUM_OPTIONS | variant, load(), tuning, n_jobs=2)
+    data = load()
+    options = MEDIUM_OPTIONS | variant | {"categorical_features": data.categories or None}
+    assert_equals_reference(options, data, tuning, n_jobs=2)
 
 
 SAMPLING_ALWAYS: Tuning = {"min_cached_rows": 1, "min_sampled_rows": 1, "reserve": 0}
@@ -144,6 +162,18 @@ def test_sampling_without_sorting_equals_the_reference(seed: int, n_thresholds: 
     data = Dataset(np.arange(700), X, (rng.random(700) < share_of_positives).astype(int))
     sampled = {"n_thresholds": n_thresholds, "n_estimators": 3, "max_features": 2, "random_state": seed}
     assert_equals_reference(MEDIUM_OPTIONS | sampled, data, SAMPLING_ALWAYS)
+
+
+@pytest.mark.parametrize("scheme", [{}, {"candidates": "uniform"}, {"random_depth": 2}], ids=str)
+@pytest.mark.parametrize("tuning", [None, SAMPLING_ALWAYS], ids=["default sizes", "tiny sizes"])
+def test_more_categories_than_a_byte_can_number_equal_the_reference(scheme: Options, tuning: Tuning | None) -> None:
+    """Five hundred categories, some of them of no row, and rows of no category, beside a number."""
+    rng = np.random.default_rng(4)
+    codes = rng.permutation(600)[rng.integers(0, 600, 400)]
+    X = np.column_stack([codes, rng.normal(size=400)]).astype(np.float32)
+    data = Dataset(np.arange(400), X, (codes % 3 == 0).astype(int), categories={0: [*range(40, 540)]})
+    options = MEDIUM_OPTIONS | scheme | {"categorical_features": data.categories, "n_estimators": 2, "max_features": 60}
+    assert_equals_reference(options, data, tuning)
 
 
 def test_hash_is_splitmix64() -> None:

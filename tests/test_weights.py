@@ -126,7 +126,7 @@ def test_weight_is_repetition_after_deletions_and_additions(scheme: Options, tun
 def test_weight_is_repetition_on_hostile_data(draws: st.DataObject, data: Dataset, tuning: Tuning) -> None:
     """Also with ties, NaN, weights of 0 and of 1000."""
     labels = sorted(set(data.y.tolist()))
-    options = draws.draw(forest_options(data.X.shape[1], labels)) | {"max_samples": None}
+    options = draws.draw(forest_options(data.X.shape[1], labels, data.categories)) | {"max_samples": None}
     weighted = fit_weighted(data, options, tuning)
     copies = repeated(data)
     copied = build_forest(options).fit(copies.X, copies.y, ids=copies.ids)
