@@ -233,6 +233,7 @@ def forest_options(
 TUNINGS: SearchStrategy[Tuning] = st.fixed_dictionaries(
     {
         "min_cached_rows": st.sampled_from([1, 2, 4, 8, 10_000]),
+        "max_bytes_per_row": st.sampled_from([16, 1_000_000, 1_000_000]),
         "min_sampled_rows": st.sampled_from([1, 2, 5, 10_000]),
         "max_codes": st.sampled_from([1, 3, 256]),
         "reserve": st.sampled_from([0, 1, 5]),

@@ -547,7 +547,6 @@ def test_tuning_takes_tables_with_categories() -> None:
     assert_same(of_table.fitted_forest, of_matrix.fitted_forest, PROBES)
 
 
-@pytest.mark.xfail(reason="the header of the journal has the encoded rows, but not how many categories there are")
 def test_search_is_not_resumed_with_other_categories(tmp_path: Path) -> None:
     """More categories are more attributes, though no row has them: the scores of the journal are of other forests."""
     grid: dict[str, Any] = {"n_estimators": 2, "max_depth": 3, "n_thresholds": 3, "cv": 3, "random_state": 1}

@@ -27,7 +27,7 @@ SEED = 20210718
 KEYS = [root_key(SEED, tree) for tree in range(N_DRAWS)]
 
 SORTING: Tuning = {"min_cached_rows": 1000, "min_sampled_rows": 1000, "reserve": 0}
-SAMPLING: Tuning = {"min_cached_rows": 1, "min_sampled_rows": 1, "reserve": 1}
+SAMPLING: Tuning = {"min_cached_rows": 1, "max_bytes_per_row": 1_000_000, "min_sampled_rows": 1, "reserve": 1}
 both_tunings = pytest.mark.parametrize("tuning", [SORTING, SAMPLING], ids=["sorting", "sampling"])
 
 

@@ -361,7 +361,7 @@ HISTORIES: dict[str, Options] = {
     "each row in a quarter of the trees": {"max_samples": 0.25, "n_thresholds": 1},
     "weighted classes": {"class_weight": {0: 0.3, 1: 2.5, "yes": 30}, "n_thresholds": 5},
 }
-TINY: Tuning = {"min_cached_rows": 4, "min_sampled_rows": 4, "reserve": 1}
+TINY: Tuning = {"min_cached_rows": 4, "max_bytes_per_row": 1_000_000, "min_sampled_rows": 4, "reserve": 1}
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])

@@ -139,7 +139,9 @@ def weighted_breast_cancer() -> Dataset:
 
 @pytest.mark.parametrize("load", [iris, iris_in_bins, breast_cancer, weighted_breast_cancer])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
-@pytest.mark.parametrize("tuning", [None, {"min_cached_rows": 16, "min_sampled_rows": 8, "reserve": 2}])
+@pytest.mark.parametrize(
+    "tuning", [None, {"min_cached_rows": 16, "max_bytes_per_row": 1_000_000, "min_sampled_rows": 8, "reserve": 2}]
+)
 def test_core_equals_the_reference_on_real_data(load: Any, variant: Options, tuning: Tuning | None) -> None:
     """Nodes of hundreds of rows take other paths through the core than tiny ones, to the same forest."""
     data = load()
@@ -147,7 +149,7 @@ def test_core_equals_the_reference_on_real_data(load: Any, variant: Options, tun
     assert_equals_reference(options, data, tuning, n_jobs=2)
 
 
-SAMPLING_ALWAYS: Tuning = {"min_cached_rows": 1, "min_sampled_rows": 1, "reserve": 0}
+SAMPLING_ALWAYS: Tuning = {"min_cached_rows": 1, "max_bytes_per_row": 1_000_000, "min_sampled_rows": 1, "reserve": 0}
 
 
 @pytest.mark.parametrize("share_of_positives", [0.5, 0.1, 0.01])

@@ -82,16 +82,23 @@ Progress progress_to(nb::object const& callback) {
     };
 }
 
-// The same for work that must not stop: whatever the callback raises is reported and passed over.
+// The same for work that must not stop: whatever the callback raises is reported and passed over, and Ctrl-C waits until
+// the work is done.
 Progress unstoppable_progress_to(nb::object const& callback) {
     if (callback.is_none())
         return {};
-    return [&callback](std::size_t n_done) {
+    return [&callback, is_interrupted = false](std::size_t n_done) mutable {
+        if (is_interrupted)
+            return;
         nb::gil_scoped_acquire const locked;
         try {
             callback(n_done);
         } catch (nb::python_error& error) {
-            error.discard_as_unraisable("deciduous: progress of an update");
+            is_interrupted = error.matches(PyExc_KeyboardInterrupt);
+            if (is_interrupted)
+                PyErr_SetInterrupt();
+            else
+                error.discard_as_unraisable("deciduous: progress of an update");
         }
     };
 }
@@ -127,6 +134,7 @@ void bind_params(nb::module_& m) {
     nb::class_<Tuning>(m, "Tuning")
         .def(nb::init<>())
         .def_rw("min_cached_rows", &Tuning::min_cached_rows)
+        .def_rw("max_bytes_per_row", &Tuning::max_bytes_per_row)
         .def_rw("min_sampled_rows", &Tuning::min_sampled_rows)
         .def_rw("max_codes", &Tuning::max_codes)
         .def_rw("reserve", &Tuning::reserve);

@@ -1,45 +1,26 @@
 #include "candidates.h"
 
-#include <algorithm>
-
-#include "impurity.h"
-
 namespace deciduous {
 
-bool is_better(Split const& a, Split const& b) {
-    if (a.score != b.score)
-        return a.score < b.score;
-    return a.rank != b.rank ? a.rank < b.rank : a.attribute < b.attribute;
+ChangedRows::ChangedRows(Dataset const& data, std::span<Slot const> slots) {
+    // Every tree asks for the values of every row again and again; beyond this size it is left to find them itself.
+    constexpr std::size_t kMaxValues = std::size_t{1} << 22;
+    std::size_t const n_attributes = data.n_attributes();
+    if (slots.size() * n_attributes <= kMaxValues) {
+        values_.resize(slots.size() * n_attributes);
+        for (Attribute a = 0; a < n_attributes; ++a)
+            for (std::size_t i = 0; i < slots.size(); ++i)
+                values_[i * n_attributes + a] = data.value(slots[i], a);
+    }
+    for (std::size_t i = 0; i < slots.size(); ++i)
+        rows_.push_back({slots[i], data.vote(slots[i]), values_.empty() ? nullptr : values_.data() + i * n_attributes});
 }
 
-void offer(Split split, std::span<Count const> left, Scoring const& scoring, std::optional<Split>& best) {
-    split.n_left = sum(left);
-    if (split.n_left < scoring.min_samples_leaf || sum(scoring.totals) - split.n_left < scoring.min_samples_leaf)
-        return;
-    split.score = split_score(scoring.criterion, left, scoring.totals, scoring.class_weights);
-    if (!best || is_better(split, *best))
-        best = split;
-}
-
-void apply_to_counts(std::span<Count> counts, Dataset const& data, Changes const& changes) {
-    for (Slot const slot : changes.removed)
-        counts[data.vote(slot).label] -= data.vote(slot).weight;
-    for (Slot const slot : changes.added)
-        counts[data.vote(slot).label] += data.vote(slot).weight;
-}
-
-void accumulate(std::span<Count> sums, std::span<Count const> counts) {
-    for (std::size_t y = 0; y < sums.size(); ++y)
-        sums[y] += counts[y];
-}
-
-void widen_counts(std::vector<Count>& counts, std::size_t n_classes_before, std::size_t n_classes) {
-    std::size_t const n_rows = counts.size() / n_classes_before;
-    std::vector<Count> wide(n_rows * n_classes, 0);
-    for (std::size_t i = 0; i < n_rows; ++i)
-        std::copy_n(counts.begin() + static_cast<std::ptrdiff_t>(i * n_classes_before), n_classes_before,
-                    wide.begin() + static_cast<std::ptrdiff_t>(i * n_classes));
-    counts = std::move(wide);
+void apply_to_counts(std::span<Count> counts, Changes const& changes) {
+    for (ChangedRow const& row : changes.removed)
+        counts[row.vote.label] -= row.vote.weight;
+    for (ChangedRow const& row : changes.added)
+        counts[row.vote.label] += row.vote.weight;
 }
 
 }  // namespace deciduous

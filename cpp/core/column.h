@@ -59,6 +59,10 @@ public:
     [[nodiscard]] Value operator[](Slot slot) const { return is_coded_ ? values_[codes_[slot]] : values_[slot]; }
 
     [[nodiscard]] bool is_coded() const { return is_coded_; }
+
+    // Whether all codes ever in use are 0 and 1.
+    [[nodiscard]] bool is_two_valued() const { return is_coded_ && values_.size() <= 2; }
+    [[nodiscard]] Code code(Slot slot) const { return codes_[slot]; }
     [[nodiscard]] CodedView coded() const { return {codes_.data(), values_.data()}; }
     [[nodiscard]] PlainView plain() const { return {values_.data()}; }
 

@@ -30,32 +30,23 @@ bool is_constant(NodeView const& node, Attribute attribute) {
     return std::ranges::all_of(node.slots, [&](Slot slot) { return node.data.value(slot, attribute) == first; });
 }
 
-// The attributes that the node should have chosen, and the constant ones it should have passed over.
-struct AttributeChoice {
-    std::vector<Attribute> chosen;
-    std::vector<Attribute> constant;
-};
-
-AttributeChoice choose_attributes(NodeView const& node, Sampling const& sampling) {
+// The attributes that the node should have chosen, in their order.
+std::vector<Attribute> choose_attributes(NodeView const& node, Sampling const& sampling) {
     std::vector<Attribute> order(node.data.n_attributes());
     for (Attribute a = 0; a < order.size(); ++a)
         order[a] = a;
     std::ranges::sort(order, {}, [&](Attribute a) { return hash(node.key, kAttribute, a); });
-    AttributeChoice choice;
-    for (Attribute const a : order) {
-        if (choice.chosen.size() == sampling.n_attributes)
-            break;
-        (is_constant(node, a) ? choice.constant : choice.chosen).push_back(a);
-    }
-    std::ranges::sort(choice.constant);
-    return choice;
+    std::vector<Attribute> chosen;
+    for (Attribute const a : order)
+        if (chosen.size() < sampling.n_attributes && !is_constant(node, a))
+            chosen.push_back(a);
+    return chosen;
 }
 
-bool equals_recount(Candidates const& candidates, NodeView const& node, Sampling const& sampling, Workspace& work) {
-    if (auto const* valid = std::get_if<ValidCandidates>(&candidates))
-        return valid->equals_recount(node, sampling.n_thresholds, work);
-    return std::get<UniformCandidates>(candidates)
-        .equals_recount(node, {sampling.n_thresholds, sampling.kind == NodeKind::random});
+bool equals_recount(Word const* record, NodeView const& node, Sampling const& sampling, Workspace& work) {
+    if (record_kind(record) != RecordKind::uniform)
+        return valid_equals_recount(record, node, sampling.n_thresholds, work);
+    return uniform_equals_recount(record, node, {sampling.n_thresholds, sampling.kind == NodeKind::random}, work);
 }
 
 class TreeChecker {
@@ -90,9 +81,9 @@ private:
             return std::nullopt;
         if (auto reason = find_inconsistency(*stats, grower_.view(rows, place.key), place, params_, worker_.work))
             return reason;
-        auto const best = grower_.best_split(*stats, sampling_at(place.depth, params_));
+        auto const best = grower_.best_split(*stats, place.key);
         if (!best || best->attribute != node.attribute || best->threshold != node.threshold() ||
-            best->n_left != stats->n_left)
+            best->n_left != stats->n_left())
             return "its split is not the best of its candidates";
         return std::nullopt;
     }
@@ -124,23 +115,20 @@ std::optional<std::string> find_difference(Tree const& a, NodeIndex i, Tree cons
 
 std::optional<std::string> find_inconsistency(SplitStats const& stats, NodeView const& node, Place place,
                                               Params const& params, Workspace& work) {
-    if (!std::ranges::equal(stats.totals, node.totals))
+    if (!std::ranges::equal(stats.totals(), node.totals))
         return "its class counts differ from a recount";
     Sampling const sampling = sampling_at(place.depth, params);
-    AttributeChoice const choice = choose_attributes(node, sampling);
-    auto const attribute_of = [](Candidates const& its) {
-        return std::visit([](auto const& c) { return c.attribute(); }, its);
-    };
-    if (!std::ranges::equal(stats.candidates, choice.chosen, {}, attribute_of))
-        return "it considers other attributes than its rows call for";
-    if (!std::ranges::equal(stats.constants, choice.constant, {}, &ConstantAttribute::attribute))
-        return "its list of constant attributes differs from a recount";
-    for (ConstantAttribute const& constant : stats.constants)
-        if (constant.value != node.data.value(node.slots.front(), constant.attribute))
-            return "it remembers a wrong value of constant attribute " + std::to_string(constant.attribute);
-    for (Candidates const& candidates : stats.candidates)
-        if (!equals_recount(candidates, node, sampling, work))
-            return "its candidates of attribute " + std::to_string(attribute_of(candidates)) + " differ from a recount";
+    std::vector<Attribute> const chosen = choose_attributes(node, sampling);
+    if (stats.n_records() != chosen.size())
+        return "it considers another number of attributes than its rows call for";
+    Word const* record = stats.first_record();
+    for (Attribute const attribute : chosen) {
+        if (record_attribute(record) != attribute)
+            return "it considers other attributes than its rows call for";
+        if (!equals_recount(record, node, sampling, work))
+            return "its candidates of attribute " + std::to_string(attribute) + " differ from a recount";
+        record += record_length(record);
+    }
     return std::nullopt;
 }
 

@@ -54,7 +54,22 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
             columns_[column].become_plain(free_slots_);
             (void)columns_[column].set(slots[i], value);
         }
+    if (!row_bits_.is_chosen())
+        row_bits_.choose_columns(columns_);
+    note_bits();
+    row_bits_.resize(n_slots());
+    for (Slot const slot : slots)
+        row_bits_.set(slot, columns_);
     return slots;
+}
+
+// A column that has got a third value has no bit any more.
+void Dataset::note_bits() {
+    for (Attribute a = 0; a < n_attributes(); ++a) {
+        AttributeSource const source = schema_.source(a);
+        bool const has_bit = !source.is_indicator() && columns_[source.column].is_two_valued();
+        bits_[a] = has_bit ? static_cast<std::uint32_t>(row_bits_.place(source.column).value_or(kNoBit)) : kNoBit;
+    }
 }
 
 void Dataset::erase(std::span<Slot const> slots) {
@@ -66,6 +81,7 @@ void Dataset::erase(std::span<Slot const> slots) {
         index_.erase(slot, ids_);
         ids_[slot] = kClearedId;
         labels_[slot] = kClearedLabel;
+        row_bits_.clear(slot);
         if (!weights_.empty())
             weights_[slot] = 1;
         free_slots_.push_back(slot);
@@ -111,7 +127,8 @@ std::vector<Slot> Dataset::slots() const {
 
 std::size_t Dataset::memory() const {
     std::size_t bytes = labels_.capacity() * sizeof(Label) + weights_.capacity() * sizeof(Count) +
-                        ids_.capacity() * sizeof(RowId) + index_.memory() + free_slots_.capacity() * sizeof(Slot);
+                        ids_.capacity() * sizeof(RowId) + row_bits_.memory() + index_.memory() +
+                        free_slots_.capacity() * sizeof(Slot);
     for (Column const& column : columns_)
         bytes += column.memory();
     return bytes;
@@ -128,6 +145,11 @@ std::optional<std::string> Dataset::find_inconsistency() const {
     for (std::size_t column = 0; column < columns_.size(); ++column)
         if (auto const reason = columns_[column].find_inconsistency(used))
             return "Column " + std::to_string(column) + ": " + *reason + ".";
+    for (Attribute a = 0; a < n_attributes(); ++a)
+        if (auto const bit = bit_of(a))
+            for (Slot const slot : used)
+                if ((row_bits_.row(slot)[*bit / 64] >> (*bit % 64) & 1) != numeric_column(a)->code(slot))
+                    return "The bit of attribute " + std::to_string(a) + " differs from its code.";
     return std::nullopt;
 }
 
@@ -137,6 +159,8 @@ std::vector<std::uint8_t> Dataset::raw_bytes() const {
         column.append_raw_bytes(bytes);
     auto const* begin = reinterpret_cast<std::uint8_t const*>(ids_.data());
     bytes.insert(bytes.end(), begin, begin + ids_.size() * sizeof(RowId));
+    auto const* bits = reinterpret_cast<std::uint8_t const*>(row_bits_.all().data());
+    bytes.insert(bytes.end(), bits, bits + row_bits_.all().size_bytes());
     return bytes;
 }
 

@@ -9,6 +9,7 @@
 
 #include "column.h"
 #include "id_index.h"
+#include "row_bits.h"
 #include "schema.h"
 #include "types.h"
 #include "wiped.h"
@@ -18,7 +19,9 @@ namespace deciduous {
 class Dataset {
 public:
     Dataset(Schema schema, std::size_t max_codes)
-        : schema_(std::move(schema)), columns_(schema_.n_columns(), Column(max_codes)) {}
+        : schema_(std::move(schema)),
+          columns_(schema_.n_columns(), Column(max_codes)),
+          bits_(schema_.n_attributes(), kNoBit) {}
 
     // Throws InvalidArgument unless these rows can be inserted: ids new and distinct, classes known, weights positive
     // and not too large in sum.
@@ -50,12 +53,21 @@ public:
                                      : column.visit(std::forward<Visitor>(visitor));
     }
 
+    [[nodiscard]] RowBits const& row_bits() const { return row_bits_; }
+
+    // Where the attribute's bit is among the bits of a row, if it has one.
+    [[nodiscard]] std::optional<std::size_t> bit_of(Attribute attribute) const {
+        return bits_[attribute] == kNoBit ? std::nullopt : std::optional<std::size_t>(bits_[attribute]);
+    }
+
     [[nodiscard]] Value value(Slot slot, Attribute attribute) const {
         AttributeSource const source = schema_.source(attribute);
         return source.value(columns_[source.column][slot]);
     }
 
     [[nodiscard]] Vote vote(Slot slot) const { return {labels_[slot], weights_.empty() ? 1 : weights_[slot]}; }
+    [[nodiscard]] std::span<Label const> labels() const { return labels_; }
+    [[nodiscard]] std::span<Count const> weights() const { return weights_; }  // empty if all of them are 1
     [[nodiscard]] RowId id(Slot slot) const { return ids_[slot]; }
 
     [[nodiscard]] Attribute n_attributes() const { return schema_.n_attributes(); }
@@ -70,11 +82,16 @@ public:
     [[nodiscard]] std::vector<std::uint8_t> raw_bytes() const;
 
 private:
+    static constexpr std::uint32_t kNoBit = ~std::uint32_t{0};
+
     [[nodiscard]] std::vector<Slot> take_slots(std::size_t n);
+    void note_bits();
     void set_weights(std::span<Slot const> slots, std::span<Vote const> votes);
 
     Schema schema_;
     std::vector<Column> columns_;
+    RowBits row_bits_;
+    std::vector<std::uint32_t> bits_;  // per attribute
     WipedVector<Label> labels_;
     WipedVector<Count> weights_;  // empty while all of them are 1
     WipedVector<RowId> ids_;

@@ -38,7 +38,7 @@ private:
             return *stats->digest;
         Digest const result = split_digest(node);
         if (stats != nullptr)
-            stats->digest = result;
+            stats->digest = std::make_unique<Digest>(result);
         return result;
     }
 

@@ -13,6 +13,13 @@ namespace deciduous {
 
 namespace {
 
+Slot slot_of(Slot slot) {
+    return slot;
+}
+Slot slot_of(ChangedRow const& row) {
+    return row.slot;
+}
+
 bool has_rows(Tree const& tree) {
     Node const& root = tree.node(Tree::kRoot);
     return root.is_split() || root.n_rows() > 0;
@@ -76,14 +83,15 @@ std::vector<std::uint32_t> Forest::trees_of(RowId id) const {
 }
 
 // The rows of each tree among these; empty if every tree has all of them.
-std::vector<std::vector<Slot>> Forest::rows_by_tree(std::span<Slot const> slots) const {
+template <typename Row>
+std::vector<std::vector<Row>> Forest::rows_by_tree(std::span<Row const> rows) const {
     if (params_.trees_per_row == params_.n_trees)
         return {};
-    std::vector<std::vector<Slot>> rows(params_.n_trees);
-    for (Slot const slot : slots)
-        for (std::uint32_t const t : trees_of(data_.id(slot)))
-            rows[t].push_back(slot);
-    return rows;
+    std::vector<std::vector<Row>> by_tree(params_.n_trees);
+    for (Row const& row : rows)
+        for (std::uint32_t const t : trees_of(data_.id(slot_of(row))))
+            by_tree[t].push_back(row);
+    return by_tree;
 }
 
 // ---------------------------------------------------------------------------------------------------- fit and update
@@ -94,8 +102,8 @@ void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote 
     data_.require_insertable(ids, votes, totals_.size());
     Mutation mutation(*this);
     std::vector<Slot> const slots = data_.insert(ids, rows, votes);
-    apply_to_counts(totals_, data_, {{}, slots});
-    auto const by_tree = rows_by_tree(slots);
+    count_rows(slots);
+    auto const by_tree = rows_by_tree<Slot>(slots);
     workers_ = make_workers(n_workers(trees_.size(), how.n_threads));
     parallel_for(
         trees_.size(), how.n_threads,
@@ -105,6 +113,11 @@ void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote 
         },
         progress);
     mutation.done();
+}
+
+void Forest::count_rows(std::span<Slot const> slots) {
+    for (Slot const slot : slots)
+        totals_[data_.vote(slot).label] += data_.vote(slot).weight;
 }
 
 std::vector<Slot> Forest::find_slots(std::span<RowId const> ids) const {
@@ -124,10 +137,9 @@ std::vector<Slot> Forest::find_slots(std::span<RowId const> ids) const {
     return slots;
 }
 
-UpdateCost Forest::update_trees(std::span<Slot const> removed, std::span<Slot const> added, Execution const& how,
-                                Progress const& progress) {
-    auto const removed_by_tree = rows_by_tree(removed);
-    auto const added_by_tree = rows_by_tree(added);
+UpdateCost Forest::update_trees(Changes const& changes, Execution const& how, Progress const& progress) {
+    auto removed_by_tree = rows_by_tree<ChangedRow>(changes.removed);
+    auto added_by_tree = rows_by_tree<ChangedRow>(changes.added);
     bool const all_in_all = params_.trees_per_row == params_.n_trees;
     std::size_t const n_needed = n_workers(trees_.size(), how.n_threads);
     if (workers_.size() < n_needed)
@@ -137,9 +149,8 @@ UpdateCost Forest::update_trees(std::span<Slot const> removed, std::span<Slot co
     parallel_for(
         trees_.size(), how.n_threads,
         [&](std::size_t t, std::size_t worker) {
-            Changes const changes =
-                all_in_all ? Changes{removed, added} : Changes{removed_by_tree[t], added_by_tree[t]};
-            costs[worker].merge(apply_update(its_context, trees_[t], changes, how.lazy, *workers_[worker]));
+            Changes const its_changes = all_in_all ? changes : Changes{removed_by_tree[t], added_by_tree[t]};
+            costs[worker].merge(apply_update(its_context, trees_[t], its_changes, how.lazy, *workers_[worker]));
         },
         progress);
     UpdateCost total;
@@ -153,11 +164,12 @@ UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how,
     require_intact();
     std::vector<Slot> const slots = find_slots(ids);
     Mutation mutation(*this);
-    UpdateCost cost = update_trees(slots, {}, how, progress);
-    apply_to_counts(totals_, data_, {slots, {}});
+    ChangedRows rows(data_, slots);
+    UpdateCost cost = update_trees({rows.all(), {}}, how, progress);
+    apply_to_counts(totals_, {rows.all(), {}});
     data_.erase(slots);
     for (auto const& worker : workers_)
-        worker->work.wipe_values();
+        worker->wipe_values();
     mutation.done();
     return cost;
 }
@@ -170,9 +182,10 @@ UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std:
     Mutation mutation(*this);
     set_classes(std::move(classes));
     std::vector<Slot> slots = data_.insert(ids, rows, votes);
-    apply_to_counts(totals_, data_, {{}, slots});
     std::ranges::sort(slots);
-    UpdateCost cost = update_trees({}, slots, how, progress);
+    ChangedRows added(data_, slots);
+    apply_to_counts(totals_, {{}, added.all()});
+    UpdateCost cost = update_trees({{}, added.all()}, how, progress);
     mutation.done();
     return cost;
 }
@@ -189,13 +202,13 @@ void Forest::set_classes(Classes classes) {
 UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& how) const {
     std::shared_lock const lock(mutex_);
     require_intact();
-    std::vector<Slot> const slots = find_slots(ids);
-    auto const by_tree = rows_by_tree(slots);
+    ChangedRows rows(data_, find_slots(ids));
+    auto by_tree = rows_by_tree<ChangedRow>(rows.all());
     auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
     std::vector<UpdateCost> costs(workers.size());
     TreeContext const its_context = context();
     parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
-        Changes const changes{by_tree.empty() ? std::span<Slot const>(slots) : by_tree[t], {}};
+        Changes const changes{by_tree.empty() ? rows.all() : std::span(by_tree[t]), {}};
         costs[worker].merge(plan_update(its_context, trees_[t], changes, *workers[worker]));
     });
     UpdateCost total;
@@ -214,8 +227,9 @@ std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Ex
     bool const all_in_all = params_.trees_per_row == params_.n_trees;
     parallel_for(ids.size(), how.n_threads, [&](std::size_t i, std::size_t worker) {
         Slot const slot = *data_.find(ids[i]);
+        ChangedRows row(data_, {&slot, 1});
         auto const add_tree = [&](std::uint32_t t) {
-            Changes const changes{{&slot, 1}, {}};
+            Changes const changes{row.all(), {}};
             costs[i] += plan_update(its_context, trees_[t], changes, *workers[worker]).total_rows_retrained();
         };
         if (all_in_all)
@@ -360,7 +374,7 @@ std::optional<std::string> Forest::verify(Execution const& how, Progress const& 
     std::unique_lock const lock(mutex_);
     build_all(how.n_threads);
     std::vector<Slot> const slots = data_.slots();
-    auto const by_tree = rows_by_tree(slots);
+    auto const by_tree = rows_by_tree<Slot>(slots);
     auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
     std::vector<std::optional<std::string>> differences(trees_.size());
     parallel_for(
@@ -384,7 +398,7 @@ std::optional<std::string> Forest::check(Execution const& how) const {
     if (auto reason = data_.find_inconsistency())
         return reason;
     std::vector<Slot> const slots = data_.slots();
-    auto const by_tree = rows_by_tree(slots);
+    auto const by_tree = rows_by_tree<Slot>(slots);
     auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
     std::vector<std::optional<std::string>> reasons(trees_.size());
     parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
@@ -423,8 +437,8 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
     StoredRows const stored = read_rows(rows, data_.schema(), totals_.size());
     Matrix const matrix{stored.values.data(), stored.ids.size(), data_.schema().n_columns()};
     std::vector<Slot> const slots = data_.insert(stored.ids, matrix, stored.votes);
-    apply_to_counts(totals_, data_, {{}, slots});
-    auto const by_tree = rows_by_tree(slots);
+    count_rows(slots);
+    auto const by_tree = rows_by_tree<Slot>(slots);
     workers_ = make_workers(n_workers(trees_.size(), how.n_threads));
     parallel_for(
         trees_.size(), how.n_threads,

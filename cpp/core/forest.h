@@ -113,11 +113,12 @@ private:
     class Mutation;
 
     [[nodiscard]] std::vector<Slot> find_slots(std::span<RowId const> ids) const;
-    [[nodiscard]] std::vector<std::vector<Slot>> rows_by_tree(std::span<Slot const> slots) const;
+    template <typename Row>
+    [[nodiscard]] std::vector<std::vector<Row>> rows_by_tree(std::span<Row const> rows) const;
+    void count_rows(std::span<Slot const> slots);
     [[nodiscard]] std::vector<std::uint32_t> trees_of(RowId id) const;
     [[nodiscard]] TreeContext context() const;
-    [[nodiscard]] UpdateCost update_trees(std::span<Slot const> removed, std::span<Slot const> added,
-                                          Execution const& how, Progress const& progress);
+    [[nodiscard]] UpdateCost update_trees(Changes const& changes, Execution const& how, Progress const& progress);
     [[nodiscard]] std::vector<std::unique_ptr<Worker>> make_workers(std::size_t n) const;
     [[nodiscard]] Grower grower(Worker& worker) const;
     void require_intact() const;

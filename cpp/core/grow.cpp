@@ -43,18 +43,56 @@ std::span<Count const> Grower::count_classes(std::span<Slot const> rows) {
 }
 
 NodeView Grower::view(std::span<Slot const> rows, Key key) {
-    worker_.votes.resize(rows.size());
-    std::ranges::transform(rows, worker_.votes.begin(), [this](Slot slot) { return data_.vote(slot); });
-    return {data_, key, rows, worker_.votes, count_classes(rows)};
+    auto const all_labels = data_.labels();
+    auto const all_weights = data_.weights();
+    worker_.labels.resize(rows.size());
+    std::ranges::transform(rows, worker_.labels.begin(), [&](Slot slot) { return all_labels[slot]; });
+    worker_.weights.resize(all_weights.empty() ? 0 : rows.size());
+    if (!all_weights.empty())
+        std::ranges::transform(rows, worker_.weights.begin(), [&](Slot slot) { return all_weights[slot]; });
+    worker_.totals.assign(n_classes_, 0);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        worker_.totals[worker_.labels[i]] += worker_.weights.empty() ? 1 : worker_.weights[i];
+    return {data_, key, rows, worker_.labels, worker_.weights, worker_.totals};
 }
 
-std::optional<Candidates> Grower::scan(NodeView const& node, Attribute attribute, Sampling const& sampling) {
+bool Grower::scan(NodeView const& node, Attribute attribute, Sampling const& sampling, BestSplit& best,
+                  WipedVector<Word>* records) {
     if (sampling.scheme == CandidateScheme::valid)
-        return ValidCandidates::scan(node, attribute, sample_size(sampling), worker_.work);
-    return UniformCandidates::scan(node, attribute, {sampling.n_thresholds, sampling.kind == NodeKind::random});
+        return scan_valid(node, attribute, sample_size(sampling), best, records, worker_.work);
+    UniformShape const shape{sampling.n_thresholds, sampling.kind == NodeKind::random};
+    return scan_uniform(node, attribute, shape, best, records, worker_.work);
 }
 
-std::optional<Split> Grower::find_split(NodeView const& node, Sampling const& sampling, SplitStats* stats) {
+void Grower::gather_bits(NodeView& node) {
+    // With more rows nearly all attributes vary, and their codes are read faster one by one.
+    constexpr std::size_t kMaxGathered = 2048;
+    RowBits const& bits = data_.row_bits();
+    std::size_t const n_words = bits.n_words();
+    std::size_t const n_rows = node.slots.size();
+    if (n_words == 0 || n_rows > kMaxGathered)
+        return;
+    worker_.bits.resize(n_rows * n_words);
+    worker_.varying.assign(n_words, 0);
+    RowBits::Bits const* const first = bits.row(node.slots.front());
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        RowBits::Bits const* const row = bits.row(node.slots[i]);
+        for (std::size_t word = 0; word < n_words; ++word) {
+            worker_.bits[word * n_rows + i] = row[word];
+            worker_.varying[word] |= row[word] ^ first[word];
+        }
+    }
+    node.bits = worker_.bits;
+    auto const active = worker_.active.active();
+    for (std::size_t i = active.size(); i-- > 0;) {
+        auto const bit = data_.bit_of(active[i]);
+        if (bit && (worker_.varying[*bit / RowBits::kBitsPerWord] >> (*bit % RowBits::kBitsPerWord) & 1) == 0)
+            worker_.active.retire(active[i]);
+    }
+}
+
+Grower::Found Grower::find_split(NodeView node, Sampling const& sampling) {
+    gather_bits(node);
     auto& order = worker_.order;
     order.clear();
     Key const order_key = hash(node.key, kAttribute);
@@ -62,61 +100,42 @@ std::optional<Split> Grower::find_split(NodeView const& node, Sampling const& sa
         order.emplace_back(hash(order_key, a), a);
     std::ranges::make_heap(order, std::greater{});
 
-    SplitStats found;
-    std::optional<std::uint64_t> last_order;
+    SplitStats& found = worker_.found;
+    found.start(node.totals);
+    bool is_recorded = is_worth_keeping(0, node.slots.size());
+    Scoring const its_scoring = scoring(node.totals);
+    BestSplit best(its_scoring);
     std::uint32_t n_found = 0;
     while (n_found < sampling.n_attributes && !order.empty()) {
         std::ranges::pop_heap(order, std::greater{});
-        auto const [rank, attribute] = order.back();
+        Attribute const attribute = order.back().second;
         order.pop_back();
-        auto candidates = scan(node, attribute, sampling);
-        if (!candidates) {
+        if (!scan(node, attribute, sampling, best, is_recorded ? &found.words() : nullptr)) {
             worker_.active.retire(attribute);
             continue;
         }
         ++n_found;
-        last_order = rank;
-        found.candidates.push_back(std::move(*candidates));
+        found.note_record();
+        is_recorded = is_recorded && is_worth_keeping(found.n_words(), node.slots.size());
     }
-    found.totals.assign(node.totals.begin(), node.totals.end());
-    auto const split = best_split(found, sampling);
-    if (stats != nullptr) {
-        found.n_left = split ? split->n_left : 0;
-        // With fewer attributes than asked for, every constant one would come in if it stopped being constant.
-        note_constants(node, n_found < sampling.n_attributes ? std::nullopt : last_order, found);
-        *stats = std::move(found);
+    Split const* const split = best.get();
+    if (split == nullptr)
+        return {std::nullopt, nullptr};
+    found.set_n_left(split->n_left);
+    return {*split, is_recorded ? &found : nullptr};
+}
+
+std::optional<Split> Grower::best_split(SplitStats const& stats, Key key) {
+    Scoring const its_scoring = scoring(stats.totals());
+    BestSplit best(its_scoring);
+    Word const* record = stats.first_record();
+    for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record)) {
+        if (record_kind(record) == RecordKind::uniform)
+            offer_uniform(record, best, worker_.work);
+        else
+            offer_valid(record, key, best, worker_.work);
     }
-    return split;
-}
-
-void Grower::note_constants(NodeView const& node, std::optional<std::uint64_t> last_order, SplitStats& stats) const {
-    Key const order_key = hash(node.key, kAttribute);
-    for (Attribute const a : worker_.active.retired())
-        if (!last_order || hash(order_key, a) < *last_order)
-            stats.constants.push_back({a, data_.value(node.slots.front(), a)});
-    std::ranges::sort(stats.constants, {}, &ConstantAttribute::attribute);
-}
-
-std::optional<Split> Grower::best_split(SplitStats const& stats, Sampling const& sampling) {
-    struct Offer {
-        Scoring scoring;
-        std::uint32_t n_thresholds;
-        std::optional<Split>& best;
-        Workspace& work;
-        void operator()(ValidCandidates const& c) const { c.offer_splits(scoring, n_thresholds, best, work); }
-        void operator()(UniformCandidates const& c) const { c.offer_splits(scoring, best, work); }
-    };
-    std::optional<Split> best;
-    for (Candidates const& candidates : stats.candidates)
-        std::visit(Offer{scoring(stats.totals), sampling.n_thresholds, best, worker_.work}, candidates);
-    return best;
-}
-
-bool Grower::is_worth_keeping(SplitStats const& stats, std::size_t n_rows, Sampling const& sampling) const {
-    // Long prefixes come from n_thresholds=None and from very rare classes. Beyond this size the statistics of a level
-    // of the tree would outweigh the data.
-    std::size_t const n_cuts_each = 64 + 4 * std::size_t{sampling.n_thresholds} + n_rows / 8;
-    return is_worth_caching(n_rows) && stats.n_cuts() <= n_cuts_each * stats.candidates.size();
+    return best.get() != nullptr ? std::optional(*best.get()) : std::nullopt;
 }
 
 std::size_t Grower::partition(std::span<Slot> rows, Attribute attribute, Value threshold) {
@@ -140,14 +159,10 @@ void Grower::grow(Tree& tree, NodeIndex node, std::span<Slot> rows, Place place)
         tree.make_leaf(node, its.totals, rows);
         return;
     }
-    Sampling const sampling = sampling_at(place.depth, params_);
     ActiveAttributes::Scope const scope(worker_.active);
-    std::optional<SplitStats> stats;
-    if (is_worth_caching(rows.size()))
-        stats.emplace();
-    auto const split = find_split(its, sampling, stats ? &*stats : nullptr);
+    auto const [split, stats] = find_split(its, sampling_at(place.depth, params_));
     if (split)
-        grow_children(tree, node, *split, std::move(stats), rows, place, false);
+        grow_children(tree, node, *split, stats, rows, place, false);
     else
         tree.make_leaf(node, its.totals, rows);
 }
@@ -163,22 +178,20 @@ void Grower::expand(Tree& tree, NodeIndex node, Place place, bool only_one_level
     }
     ActiveAttributes::Scope const scope(worker_.active);
     NodeView const its = view(rows, place.key);
-    std::optional<Split> split;
-    SplitStats stats;
+    Found found{std::nullopt, nullptr};
     if (!must_be_leaf(its.totals, place.depth))
-        split = find_split(its, sampling_at(place.depth, params_), &stats);
-    if (split)
-        grow_children(tree, node, *split, std::move(stats), rows, place, true);
+        found = find_split(its, sampling_at(place.depth, params_));
+    if (found.split)
+        grow_children(tree, node, *found.split, found.stats, rows, place, true);
     else
         tree.make_leaf(node, its.totals, rows);
 }
 
-void Grower::grow_children(Tree& tree, NodeIndex node, Split const& split, std::optional<SplitStats> stats,
+void Grower::grow_children(Tree& tree, NodeIndex node, Split const& split, SplitStats const* stats,
                            std::span<Slot> rows, Place place, bool leave_unbuilt) {
-    Sampling const sampling = sampling_at(place.depth, params_);
-    tree.make_split(node, sampling.kind, split);
-    if (stats && is_worth_keeping(*stats, rows.size(), sampling))
-        tree.set_stats(node, std::move(*stats));
+    tree.make_split(node, sampling_at(place.depth, params_).kind, split);
+    if (stats != nullptr)
+        tree.set_stats(node, *stats);
     std::size_t const n_left = partition(rows, split.attribute, split.threshold);
     for (Side const side : {Side::left, Side::right}) {
         auto const child_rows = side == Side::left ? rows.first(n_left) : rows.subspan(n_left);

@@ -13,6 +13,8 @@
 #include "stats.h"
 #include "tree.h"
 #include "types.h"
+#include "uniform_candidates.h"
+#include "valid_candidates.h"
 
 namespace deciduous {
 
@@ -78,12 +80,26 @@ struct Worker {
     Workspace work;
     ActiveAttributes active;
     SlotBuffers buffers;
-    std::vector<Vote> votes;
+    std::vector<Label> labels;
+    std::vector<Count> weights;
+    std::vector<RowBits::Bits> bits;
+    std::vector<RowBits::Bits> varying;
     std::vector<Count> totals;
     std::vector<Slot> partition;
     std::vector<std::pair<std::uint64_t, Attribute>> order;
-    std::vector<std::size_t> stale;  // candidates of a node that must be scanned again
-    SplitStats planned;              // statistics of a node as they would be after a change
+    std::vector<ChangedRow> removed;  // of the walk over a tree
+    std::vector<ChangedRow> added;
+    std::vector<ChangedRow> right;
+    std::vector<bool> is_stale;  // records of a node that must be made again
+    SplitStats found;            // statistics of a node whose split was searched
+    SplitStats planned;          // statistics of a node as they would be after a change
+
+    // Overwrites values of rows, some of which may just have been deleted.
+    void wipe_values() {
+        work.wipe_values();
+        found.wipe();
+        planned.wipe();
+    }
 };
 
 // How a node at some depth chooses its split.
@@ -121,28 +137,40 @@ public:
     // Turns an unbuilt node into a leaf or a split, with unbuilt children if `only_one_level`.
     void expand(Tree& tree, NodeIndex node, Place place, bool only_one_level);
 
-    // Turns the node into a split of the rows and makes its children: grown, or left unbuilt.
-    void grow_children(Tree& tree, NodeIndex node, Split const& split, std::optional<SplitStats> stats,
-                       std::span<Slot> rows, Place place, bool leave_unbuilt);
+    // Turns the node into a split of the rows with these statistics, if any, and makes its children: grown, or left
+    // unbuilt.
+    void grow_children(Tree& tree, NodeIndex node, Split const& split, SplitStats const* stats, std::span<Slot> rows,
+                       Place place, bool leave_unbuilt);
 
     // Whether the rows are a leaf before any split is considered.
     [[nodiscard]] bool must_be_leaf(std::span<Count const> totals, std::uint32_t depth) const;
 
     // Gathers what scanning needs to know about rows; valid until the next call.
     [[nodiscard]] NodeView view(std::span<Slot const> rows, Key key);
+    // Gathers the bits of the rows, and retires the attributes among them that do not vary.
+    void gather_bits(NodeView& node);
     [[nodiscard]] std::span<Count const> count_classes(std::span<Slot const> rows);
 
-    // The node's split, searched among the active attributes; those found constant are retired. Fills `stats` if given.
-    [[nodiscard]] std::optional<Split> find_split(NodeView const& node, Sampling const& sampling, SplitStats* stats);
+    // What a search found.
+    struct Found {
+        std::optional<Split> split;
+        SplitStats const* stats;  // of the node, if they are worth keeping; until the next search
+    };
+
+    // The node's split, searched among the active attributes; those found constant are retired.
+    [[nodiscard]] Found find_split(NodeView node, Sampling const& sampling);
 
     // The best split that known candidates offer.
-    [[nodiscard]] std::optional<Split> best_split(SplitStats const& stats, Sampling const& sampling);
+    [[nodiscard]] std::optional<Split> best_split(SplitStats const& stats, Key key);
 
-    [[nodiscard]] std::optional<Candidates> scan(NodeView const& node, Attribute attribute, Sampling const& sampling);
+    // Offers the candidates of an attribute and records them if asked to; false if it is constant.
+    [[nodiscard]] bool scan(NodeView const& node, Attribute attribute, Sampling const& sampling, BestSplit& best,
+                            WipedVector<Word>* records);
 
     // Whether statistics of a node are worth their memory.
-    [[nodiscard]] bool is_worth_caching(std::size_t n_rows) const { return n_rows >= tuning_.min_cached_rows; }
-    [[nodiscard]] bool is_worth_keeping(SplitStats const& stats, std::size_t n_rows, Sampling const& sampling) const;
+    [[nodiscard]] bool is_worth_keeping(std::size_t n_words, std::size_t n_rows) const {
+        return n_rows >= tuning_.min_cached_rows && n_words * sizeof(Word) <= tuning_.max_bytes_per_row * n_rows;
+    }
 
     // Moves the rows left of the split to the front, keeping their order on both sides; how many they are.
     std::size_t partition(std::span<Slot> rows, Attribute attribute, Value threshold);
@@ -151,12 +179,11 @@ public:
         return {sampling.n_thresholds, tuning_.reserve, tuning_.min_sampled_rows};
     }
 
-private:
     [[nodiscard]] Scoring scoring(std::span<Count const> totals) const {
-        return {params_.criterion, params_.min_samples_leaf, totals, class_weights_};
+        return {params_.criterion, params_.min_samples_leaf, totals, sum(totals), class_weights_};
     }
-    void note_constants(NodeView const& node, std::optional<std::uint64_t> last_order, SplitStats& stats) const;
 
+private:
     Params const& params_;
     Tuning const& tuning_;
     Dataset const& data_;

@@ -22,23 +22,6 @@ std::int64_t weighted_log(Count n) {
     return n < kTableSize ? table[n] : static_cast<std::int64_t>(n) * fixed_log2(n);
 }
 
-double gini_score(std::span<Count const> left, std::span<Count const> totals) {
-    std::uint64_t n_left = 0;
-    std::uint64_t n_right = 0;
-    std::uint64_t squares_left = 0;
-    std::uint64_t squares_right = 0;
-    for (std::size_t y = 0; y < left.size(); ++y) {
-        std::uint64_t const l = left[y];
-        std::uint64_t const r = totals[y] - left[y];
-        n_left += l;
-        n_right += r;
-        squares_left += l * l;
-        squares_right += r * r;
-    }
-    return -(static_cast<double>(squares_left) / static_cast<double>(n_left) +
-             static_cast<double>(squares_right) / static_cast<double>(n_right));
-}
-
 __extension__ using Wide = unsigned __int128;
 __extension__ using SignedWide = __int128;
 
@@ -108,7 +91,8 @@ double split_score(Criterion criterion, std::span<Count const> left, std::span<C
                    ClassWeights weights) {
     if (!weights.empty())
         return weighted_score(criterion, left, totals, weights);
-    return criterion == Criterion::gini ? gini_score(left, totals) : entropy_score(left, totals);
+    return criterion == Criterion::gini ? gini_score(left.size(), left.data(), totals.data())
+                                        : entropy_score(left, totals);
 }
 
 Count sum(std::span<Count const> counts) {

@@ -1,6 +1,7 @@
 // Scores of splits: pure functions of class counts (docs/algorithm.md, 2.7).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -15,6 +16,25 @@ using ClassWeights = std::span<std::uint32_t const>;
 // How bad it is to put `left` of the rows counted by `totals` on the left; lower is better. Both sides have rows.
 [[nodiscard]] double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals,
                                  ClassWeights weights);
+
+// The Gini score without class weights; `n_classes` may be a compile-time constant.
+template <typename NClasses>
+[[nodiscard]] double gini_score(NClasses n_classes, Count const* left, Count const* totals) {
+    std::uint64_t n_left = 0;
+    std::uint64_t n_right = 0;
+    std::uint64_t squares_left = 0;
+    std::uint64_t squares_right = 0;
+    for (std::size_t y = 0; y < n_classes; ++y) {
+        std::uint64_t const l = left[y];
+        std::uint64_t const r = totals[y] - left[y];
+        n_left += l;
+        n_right += r;
+        squares_left += l * l;
+        squares_right += r * r;
+    }
+    return -(static_cast<double>(squares_left) / static_cast<double>(n_left) +
+             static_cast<double>(squares_right) / static_cast<double>(n_right));
+}
 
 [[nodiscard]] Count sum(std::span<Count const> counts);
 

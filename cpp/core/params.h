@@ -29,7 +29,9 @@ struct Params {
 // Trades memory against time. None of it may ever change a forest; tests vary all of it.
 struct Tuning {
     // Splits over fewer rows keep no statistics: deciding again from their rows is as fast, and most nodes are small.
-    std::uint32_t min_cached_rows = 256;
+    std::uint32_t min_cached_rows = 24;
+    // Nor do splits whose statistics would take more memory than this for each of their rows.
+    std::uint32_t max_bytes_per_row = 8;
     // Below this many rows sorting a column beats two passes of hash sampling.
     std::uint32_t min_sampled_rows = 256;
     // Columns of at most this many distinct values are kept as a byte per row with a dictionary.

@@ -1,67 +1,90 @@
-// What a large split node remembers beside its split, so that rows can come and go without a look at the other rows. A
-// cache: it never changes a forest, and small nodes have none.
+// What a split node remembers beside its split, so that rows can come and go without a look at the other rows. A cache:
+// it never changes a forest, and nodes for which it would take too much memory have none.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <optional>
-#include <variant>
-#include <vector>
+#include <memory>
+#include <span>
 
 #include "blake2b.h"
+#include "records.h"
 #include "types.h"
-#include "uniform_candidates.h"
-#include "valid_candidates.h"
 #include "wiped.h"
 
 namespace deciduous {
 
-using Candidates = std::variant<ValidCandidates, UniformCandidates>;
+// One block of words: rows left of the split · rows of the node per class · records of the chosen attributes, in the
+// node's attribute order.
+class SplitStats {
+public:
+    SplitStats() = default;
 
-// An attribute that comes before a chosen one in the node's attribute order but was passed over, being constant on the
-// node.
-struct ConstantAttribute {
-    Attribute attribute;
-    Value value;
-    friend bool operator==(ConstantAttribute const&, ConstantAttribute const&) = default;
-};
-
-struct SplitStats {
-    std::vector<Count> totals;                 // rows of the node per class
-    Count n_left = 0;                          // rows left of the chosen split
-    WipedVector<ConstantAttribute> constants;  // ascending by attribute
-    WipedVector<Candidates> candidates;        // of the chosen attributes, in attribute order
-    std::optional<Digest> digest;              // of the subtree, if nothing changed since it was computed
-
-    [[nodiscard]] std::size_t n_cuts() const {
-        std::size_t n = 0;
-        for (Candidates const& its : candidates)
-            n += std::visit([](auto const& c) { return c.n_cuts(); }, its);
-        return n;
+    // No records yet.
+    void start(std::span<Count const> totals) {
+        words_.assign(1, 0);
+        words_.insert(words_.end(), totals.begin(), totals.end());
+        n_classes_ = static_cast<std::uint32_t>(totals.size());
+        n_records_ = 0;
     }
 
+    // A copy that takes no more memory than it needs.
+    [[nodiscard]] SplitStats packed() const {
+        SplitStats copy;
+        copy.words_.reserve(words_.size());
+        copy.assign(*this);
+        return copy;
+    }
+    // Everything but the digest.
+    void assign(SplitStats const& other) {
+        if (other.words_.size() < words_.size())  // what is cut off may hold values of rows
+            std::fill(words_.begin() + static_cast<std::ptrdiff_t>(other.words_.size()), words_.end(), Word{0});
+        words_.assign(other.words_.begin(), other.words_.end());
+        n_classes_ = other.n_classes_;
+        n_records_ = other.n_records_;
+    }
+
+    [[nodiscard]] Count n_left() const { return words_[0]; }
+    void set_n_left(Count n_left) { words_[0] = n_left; }
+    [[nodiscard]] std::span<Count> totals() { return {words_.data() + 1, n_classes_}; }
+    [[nodiscard]] std::span<Count const> totals() const { return {words_.data() + 1, n_classes_}; }
+
+    [[nodiscard]] std::uint32_t n_records() const { return n_records_; }
+    [[nodiscard]] Word* first_record() { return words_.data() + 1 + n_classes_; }
+    [[nodiscard]] Word const* first_record() const { return words_.data() + 1 + n_classes_; }
+    [[nodiscard]] Word const* last_record() const {
+        Word const* record = first_record();
+        for (std::uint32_t i = 1; i < n_records_; ++i)
+            record += record_length(record);
+        return record;
+    }
+
+    // Where a record may be appended; `note_record` tells that it was.
+    [[nodiscard]] WipedVector<Word>& words() { return words_; }
+    void note_record() { ++n_records_; }
+    void append(Word const* record) {
+        words_.insert(words_.end(), record, record + record_length(record));
+        ++n_records_;
+    }
+
+    [[nodiscard]] std::size_t n_words() const { return words_.size(); }
     [[nodiscard]] std::size_t memory() const {
-        std::size_t bytes = sizeof(*this) + totals.capacity() * sizeof(Count) +
-                            constants.capacity() * sizeof(ConstantAttribute) +
-                            candidates.capacity() * sizeof(Candidates);
-        for (Candidates const& its : candidates)
-            bytes += std::visit([](auto const& c) { return c.memory(); }, its);
-        return bytes;
+        return words_.capacity() * sizeof(Word) + (digest ? sizeof(Digest) : 0);
     }
 
-    // Gives back memory that was only needed to make the statistics.
-    void shrink_to_fit() {
-        totals.shrink_to_fit();
-        constants.shrink_to_fit();
-        candidates.shrink_to_fit();
-        for (Candidates& its : candidates)
-            std::visit([](auto& c) { c.shrink_to_fit(); }, its);
+    // Overwrites what is left of former records.
+    void wipe() {
+        words_.resize(words_.capacity());
+        deciduous::wipe(words_.data(), words_.size());
+        words_.clear();
     }
 
-    void widen(std::size_t n_classes) {
-        widen_counts(totals, totals.size(), n_classes);
-        for (Candidates& its : candidates)
-            std::visit([n_classes](auto& c) { c.widen(n_classes); }, its);
-    }
+    std::unique_ptr<Digest> digest;  // of the subtree, if nothing changed since it was computed
+
+private:
+    WipedVector<Word> words_;
+    std::uint32_t n_classes_ = 0;
+    std::uint32_t n_records_ = 0;
 };
 
 }  // namespace deciduous

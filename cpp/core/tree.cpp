@@ -26,26 +26,26 @@ void sort_slots(std::vector<Slot>& slots) {
 namespace {
 
 // Takes some of the ascending slots out, in place; how many are left.
-std::size_t remove_sorted(std::span<Slot> slots, std::span<Slot const> removed) {
+std::size_t remove_sorted(std::span<Slot> slots, std::span<ChangedRow const> removed) {
     if (removed.empty())
         return slots.size();
-    auto kept = std::ranges::lower_bound(slots, removed.front());
+    auto kept = std::ranges::lower_bound(slots, removed.front().slot);
     auto gone = removed.begin();
     for (auto slot = kept; slot != slots.end(); ++slot) {
-        while (gone != removed.end() && *gone < *slot)
+        while (gone != removed.end() && gone->slot < *slot)
             ++gone;
-        if (gone == removed.end() || *gone != *slot)
+        if (gone == removed.end() || gone->slot != *slot)
             *kept++ = *slot;
     }
     return static_cast<std::size_t>(kept - slots.begin());
 }
 
 // Merges ascending slots into the first n_held of `slots`, in place from behind; there is room for all.
-void insert_sorted(std::span<Slot> slots, std::size_t n_held, std::span<Slot const> added) {
+void insert_sorted(std::span<Slot> slots, std::size_t n_held, std::span<ChangedRow const> added) {
     std::size_t place = slots.size();
     for (std::size_t n_left = added.size(); n_left > 0;) {
-        bool const takes_held = n_held > 0 && slots[n_held - 1] > added[n_left - 1];
-        slots[--place] = takes_held ? slots[--n_held] : added[--n_left];
+        bool const takes_held = n_held > 0 && slots[n_held - 1] > added[n_left - 1].slot;
+        slots[--place] = takes_held ? slots[--n_held] : added[--n_left].slot;
     }
 }
 
@@ -64,7 +64,7 @@ std::span<Slot const> Tree::rows(Node const& node) const {
 }
 
 SplitStats const* Tree::stats(Node const& node) const {
-    return node.is_split() && node.stats != Node::kNone ? stats_[node.stats].get() : nullptr;
+    return node.is_split() && node.stats != Node::kNone ? &stats_[node.stats] : nullptr;
 }
 
 SplitStats* Tree::stats(NodeIndex index) {
@@ -154,11 +154,11 @@ NodeIndex Tree::allocate_pair() {
     return pair;
 }
 
-void Tree::change_rows(NodeIndex index, Dataset const& data, Changes const& changes) {
+void Tree::change_rows(NodeIndex index, Changes const& changes) {
     Node& its = nodes_[index];
     Count const n_before = its.n_rows();
     auto const block = blocks_.block(its.link, n_words(n_before));
-    apply_to_counts(block.first(n_classes_), data, changes);
+    apply_to_counts(block.first(n_classes_), changes);
     std::size_t const n_kept = remove_sorted(block.subspan(n_classes_), changes.removed);
     auto const n_after = static_cast<Count>(n_kept + changes.added.size());
     if (!WordBlocks::fit_alike(n_words(n_before), n_words(n_after))) {
@@ -172,7 +172,24 @@ void Tree::change_rows(NodeIndex index, Dataset const& data, Changes const& chan
     insert_sorted(blocks_.block(its.link, n_words(n_after)).subspan(n_classes_), n_kept, changes.added);
 }
 
-void Tree::set_stats(NodeIndex index, SplitStats stats) {
+std::optional<Slot> Tree::any_row(NodeIndex index, std::span<ChangedRow const> excluded) const {
+    std::vector<NodeIndex> pending{index};
+    while (!pending.empty()) {
+        Node const& its = nodes_[pending.back()];
+        pending.pop_back();
+        if (its.is_split()) {
+            pending.push_back(its.child(Side::right));
+            pending.push_back(its.child(Side::left));
+            continue;
+        }
+        for (Slot const slot : rows(its))
+            if (!std::ranges::binary_search(excluded, slot, {}, &ChangedRow::slot))
+                return slot;
+    }
+    return std::nullopt;
+}
+
+void Tree::set_stats(NodeIndex index, SplitStats const& stats) {
     drop_stats(index);
     std::uint32_t place = 0;
     if (free_stats_.empty()) {
@@ -182,8 +199,7 @@ void Tree::set_stats(NodeIndex index, SplitStats stats) {
         place = free_stats_.back();
         free_stats_.pop_back();
     }
-    stats.shrink_to_fit();
-    stats_[place] = std::make_unique<SplitStats>(std::move(stats));
+    stats_[place] = stats.packed();
     nodes_[index].stats = place;
 }
 
@@ -191,7 +207,7 @@ void Tree::drop_stats(NodeIndex index) {
     Node& its = nodes_[index];
     if (its.stats == Node::kNone)
         return;
-    stats_[its.stats].reset();
+    stats_[its.stats] = {};
     free_stats_.push_back(its.stats);
     its.stats = Node::kNone;
 }
@@ -215,9 +231,10 @@ void Tree::widen(std::size_t n_classes) {
         std::ranges::copy(rows(its), block.begin() + static_cast<std::ptrdiff_t>(n_classes));
         its.link = offset;
     }
-    for (auto const& stats : stats_)
-        if (stats)
-            stats->widen(n_classes);
+    // Statistics are made anew when they are needed.
+    for (NodeIndex index = 0; index < nodes_.size(); ++index)
+        if (is_in_use[index] && nodes_[index].is_split())
+            drop_stats(index);
     blocks_ = std::move(wide);
     n_classes_ = n_classes;
 }
@@ -227,8 +244,8 @@ TreeMemory Tree::memory() const {
     memory.structure = nodes_.capacity() * sizeof(Node) + free_pairs_.capacity() * sizeof(NodeIndex);
     memory.leaf_stats = blocks_.memory();
     memory.decision_stats = stats_.capacity() * sizeof(stats_[0]) + free_stats_.capacity() * sizeof(std::uint32_t);
-    for (auto const& stats : stats_)
-        memory.decision_stats += stats ? stats->memory() : 0;
+    for (SplitStats const& stats : stats_)
+        memory.decision_stats += stats.memory();
     return memory;
 }
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "candidates.h"
 #include "hash.h"
 #include "stats.h"
 #include "types.h"
@@ -76,11 +76,14 @@ public:
     void make_unbuilt(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows);
     void make_split(NodeIndex index, NodeKind kind, Split const& split);
 
+    // Some row below a node, which holds rows, that is not among these (ascending), or nothing.
+    [[nodiscard]] std::optional<Slot> any_row(NodeIndex index, std::span<ChangedRow const> excluded) const;
+
     // Replaces the rows of a leaf or an unbuilt node by those with the changes made.
-    void change_rows(NodeIndex index, Dataset const& data, Changes const& changes);
+    void change_rows(NodeIndex index, Changes const& changes);
 
     void set_threshold(NodeIndex index, Value threshold) { nodes_[index].threshold_or_n = threshold; }
-    void set_stats(NodeIndex index, SplitStats stats);
+    void set_stats(NodeIndex index, SplitStats const& stats);
     void drop_stats(NodeIndex index);
 
     void widen(std::size_t n_classes);
@@ -97,7 +100,7 @@ private:
     WipedVector<Node> nodes_;  // a threshold may be the value of a row
     std::vector<NodeIndex> free_pairs_;
     WordBlocks blocks_;  // of leaves and unbuilt nodes: rows per class, then slots ascending
-    std::vector<std::unique_ptr<SplitStats>> stats_;
+    std::vector<SplitStats> stats_;
     std::vector<std::uint32_t> free_stats_;
     std::size_t n_unbuilt_ = 0;
 };

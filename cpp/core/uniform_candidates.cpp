@@ -6,111 +6,183 @@
 
 namespace deciduous {
 
-std::optional<UniformCandidates> UniformCandidates::scan(NodeView const& node, Attribute attribute, Shape shape) {
-    UniformCandidates candidates(attribute, node.totals.size());
+namespace {
+
+template <typename NClasses>
+class UniformCuts {
+public:
+    UniformCuts(NClasses n_classes, Word* record) : n_classes_(n_classes), words_(record) {}
+
+    [[nodiscard]] static std::size_t words_per_cut(NClasses n_classes) { return 2 + n_classes; }
+
+    // Begins with no rows.
+    void start() const {
+        low() = kNoValue;
+        high() = n_low() = n_high() = n_missing() = 0;
+    }
+
+    // Counts a value in the range of the numbers, or among the missing ones.
+    void include(Value value) const {
+        if (value == kMissing) {
+            ++n_missing();
+            return;
+        }
+        if (value < low()) {
+            low() = value;
+            n_low() = 0;
+        }
+        if (value > high()) {
+            high() = value;
+            n_high() = 0;
+        }
+        n_low() += value == low() ? 1 : 0;
+        n_high() += value == high() ? 1 : 0;
+    }
+
+    [[nodiscard]] bool is_constant() const { return n_low() == 0 || (low() == high() && n_missing() == 0); }
+    [[nodiscard]] bool has_range() const { return low() < high(); }
+    [[nodiscard]] bool has_missing() const { return n_missing() > 0; }
+    [[nodiscard]] Value lowest() const { return low(); }
+    [[nodiscard]] Value highest() const { return high(); }
+
+    void count(Value value, Label label, Count weight) const {
+        if (std::size_t const cut = first_cut_from(value); cut < size())
+            bucket(cut)[label] += weight;
+    }
+
+    void remove(Value value, Vote vote) const {
+        n_missing() -= value == kMissing ? 1 : 0;
+        n_low() -= value == low() ? 1 : 0;
+        n_high() -= value == high() ? 1 : 0;
+        if (std::size_t const cut = first_cut_from(value); cut < size())
+            bucket(cut)[vote.label] -= vote.weight;
+    }
+
+    // False if the value widens the range.
+    [[nodiscard]] bool add(Value value, Vote vote) const {
+        if (value != kMissing && (value < low() || value > high()))
+            return false;
+        include(value);
+        count(value, vote.label, vote.weight);
+        return true;
+    }
+
+    [[nodiscard]] bool update(Dataset const& data, Changes const& changes) const {
+        Attribute const attribute = record_attribute(words_);
+        bool const had_missing = has_missing();
+        for (ChangedRow const& row : changes.removed)
+            remove(row.value(data, attribute), row.vote);
+        for (ChangedRow const& row : changes.added)
+            if (!add(row.value(data, attribute), row.vote))
+                return false;
+        return n_low() > 0 && n_high() > 0 && had_missing == has_missing() && !is_constant();
+    }
+
+    void offer(BestSplit& best, Workspace& work) const {
+        work.left.assign(n_classes_, 0);
+        for (std::size_t cut = 0; cut < size(); ++cut) {
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                work.left[y] += bucket(cut)[y];
+            best.offer(
+                n_classes_, record_attribute(words_), work.left.data(), [&] { return std::uint64_t{at(cut)[1]}; },
+                [&] { return at(cut)[0]; });
+        }
+    }
+
+private:
+    [[nodiscard]] std::size_t size() const { return words_[2]; }
+    [[nodiscard]] Word& low() const { return words_[3]; }
+    [[nodiscard]] Word& high() const { return words_[4]; }
+    [[nodiscard]] Word& n_low() const { return words_[5]; }
+    [[nodiscard]] Word& n_high() const { return words_[6]; }
+    [[nodiscard]] Word& n_missing() const { return words_[7]; }
+    [[nodiscard]] Word* at(std::size_t cut) const { return words_ + kUniformHeader + cut * words_per_cut(n_classes_); }
+    [[nodiscard]] Count* bucket(std::size_t cut) const { return at(cut) + 2; }
+
+    [[nodiscard]] std::size_t first_cut_from(Value value) const {
+        std::size_t begin = 0;
+        for (std::size_t n = size(); n > 0;) {
+            std::size_t const half = (n + 1) / 2;
+            begin += at(begin + half - 1)[0] < value ? half : 0;
+            n -= half;
+        }
+        return begin;
+    }
+
+    NClasses n_classes_;
+    Word* words_;
+};
+
+struct UniformCut {
+    Value value;
+    std::uint32_t rank;
+    friend auto operator<=>(UniformCut const&, UniformCut const&) = default;
+};
+
+// Makes the record in work.record; false if the attribute is constant.
+template <typename NClasses>
+bool make_record(NClasses n_classes, NodeView const& node, Attribute attribute, UniformShape shape, Workspace& work) {
+    work.record.assign(kUniformHeader, 0);
+    UniformCuts<NClasses> const range(n_classes, work.record.data());
+    range.start();
     node.data.visit(attribute, [&](auto view) {
         for (Slot const slot : node.slots)
-            candidates.include(view(slot));
+            range.include(view(slot));
     });
-    if (candidates.is_constant())
-        return std::nullopt;
-    candidates.place_cuts(node.key, shape);
+    if (range.is_constant())
+        return false;
+    std::vector<UniformCut> cuts;
+    if (range.has_range()) {
+        Arrivals arrivals(node.key, attribute, range.lowest(), range.highest());
+        for (std::uint32_t rank = 0; rank < shape.n_arrivals; ++rank)
+            cuts.push_back({arrivals.next(), rank});
+    }
+    if (range.has_missing() && !(range.has_range() && shape.is_random_node))
+        cuts.push_back({kInfinity, shape.n_arrivals});
+    std::ranges::sort(cuts);
+    for (UniformCut const& cut : cuts) {
+        work.record.push_back(cut.value);
+        work.record.push_back(cut.rank);
+        work.record.resize(work.record.size() + n_classes, 0);
+    }
+    work.record.note_size();
+    work.record[0] = record_tag(RecordKind::uniform, attribute);
+    work.record[1] = static_cast<Word>(work.record.size());
+    work.record[2] = static_cast<Word>(cuts.size());
+    UniformCuts<NClasses> const counted(n_classes, work.record.data());
     node.data.visit(attribute, [&](auto view) {
         for (std::size_t i = 0; i < node.slots.size(); ++i)
-            candidates.count(view(node.slots[i]), node.votes[i]);
+            counted.count(view(node.slots[i]), node.labels[i], node.weight(i));
     });
-    return candidates;
-}
-
-// Counts a value in the range of the numbers, or among the missing ones.
-void UniformCandidates::include(Value value) {
-    if (value == kMissing) {
-        ++n_missing_;
-        return;
-    }
-    if (value < low_) {
-        low_ = value;
-        n_low_ = 0;
-    }
-    if (value > high_) {
-        high_ = value;
-        n_high_ = 0;
-    }
-    n_low_ += value == low_ ? 1 : 0;
-    n_high_ += value == high_ ? 1 : 0;
-}
-
-void UniformCandidates::place_cuts(Key key, Shape shape) {
-    bool const has_range = low_ < high_;
-    if (has_range) {
-        Arrivals arrivals(key, attribute_, low_, high_);
-        for (std::uint32_t rank = 0; rank < shape.n_arrivals; ++rank)
-            cuts_.push_back({arrivals.next(), rank});
-    }
-    if (n_missing_ > 0 && !(has_range && shape.is_random_node))
-        cuts_.push_back({kInfinity, shape.n_arrivals});
-    std::ranges::sort(
-        cuts_, [](Cut const& a, Cut const& b) { return a.value != b.value ? a.value < b.value : a.rank < b.rank; });
-    buckets_.assign(cuts_.size() * n_classes_, 0);
-}
-
-std::size_t UniformCandidates::first_cut_from(Value value) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, value, {}, &Cut::value) - cuts_.begin());
-}
-
-void UniformCandidates::count(Value value, Vote vote) {
-    if (std::size_t const cut = first_cut_from(value); cut < cuts_.size())
-        buckets_[cut * n_classes_ + vote.label] += vote.weight;
-}
-
-void UniformCandidates::remove(Value value, Vote vote) {
-    n_missing_ -= value == kMissing ? 1 : 0;
-    n_low_ -= value == low_ ? 1 : 0;
-    n_high_ -= value == high_ ? 1 : 0;
-    if (std::size_t const cut = first_cut_from(value); cut < cuts_.size())
-        buckets_[cut * n_classes_ + vote.label] -= vote.weight;
-}
-
-// False if the value widens the range.
-bool UniformCandidates::add(Value value, Vote vote) {
-    if (value != kMissing && (value < low_ || value > high_))
-        return false;
-    include(value);
-    count(value, vote);
     return true;
 }
 
-bool UniformCandidates::update(Dataset const& data, Changes const& changes) {
-    bool const had_missing = n_missing_ > 0;
-    for (Slot const slot : changes.removed)
-        remove(data.value(slot, attribute_), data.vote(slot));
-    for (Slot const slot : changes.added)
-        if (!add(data.value(slot, attribute_), data.vote(slot)))
+}  // namespace
+
+bool scan_uniform(NodeView const& node, Attribute attribute, UniformShape shape, BestSplit& best,
+                  WipedVector<Word>* records, Workspace& work) {
+    return with_classes(node.totals.size(), [&](auto n_classes) {
+        if (!make_record(n_classes, node, attribute, shape, work))
             return false;
-    return n_low_ > 0 && n_high_ > 0 && had_missing == (n_missing_ > 0) && !is_constant();
+        UniformCuts(n_classes, work.record.data()).offer(best, work);
+        if (records != nullptr)
+            records->insert(records->end(), work.record.begin(), work.record.end());
+        return true;
+    });
 }
 
-void UniformCandidates::offer_splits(Scoring const& scoring, std::optional<Split>& best, Workspace& work) const {
-    work.left.assign(n_classes_, 0);
-    for (std::size_t cut = 0; cut < cuts_.size(); ++cut) {
-        accumulate(work.left, {buckets_.data() + cut * n_classes_, n_classes_});
-        offer({.attribute = attribute_, .threshold = cuts_[cut].value, .rank = cuts_[cut].rank}, work.left, scoring,
-              best);
-    }
+bool update_uniform(Word* record, std::size_t n_classes, Dataset const& data, Changes const& changes) {
+    return with_classes(n_classes, [&](auto n) { return UniformCuts(n, record).update(data, changes); });
 }
 
-bool UniformCandidates::equals_recount(NodeView const& node, Shape shape) const {
-    auto const recount = scan(node, attribute_, shape);
-    return recount && *this == *recount;
+void offer_uniform(Word const* record, BestSplit& best, Workspace& work) {
+    with_classes(best.scoring().totals.size(),
+                 [&](auto n_classes) { UniformCuts(n_classes, const_cast<Word*>(record)).offer(best, work); });
 }
 
-std::size_t UniformCandidates::memory() const {
-    return cuts_.capacity() * sizeof(Cut) + buckets_.capacity() * sizeof(Count);
-}
-
-void UniformCandidates::widen(std::size_t n_classes) {
-    widen_counts(buckets_, n_classes_, n_classes);
-    n_classes_ = n_classes;
+bool uniform_equals_recount(Word const* record, NodeView const& node, UniformShape shape, Workspace& work) {
+    return make_record(node.totals.size(), node, record_attribute(record), shape, work) &&
+           std::equal(record, record + record_length(record), work.record.begin(), work.record.end());
 }
 
 }  // namespace deciduous

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <ranges>
 #include <type_traits>
+#include <utility>
 
 #include "consistency.h"
 #include "impurity.h"
@@ -47,8 +49,11 @@ public:
         : context_(context), tree_(tree), lazy_(lazy), worker_(worker), grower_(context, worker) {}
 
     UpdateCost run(Changes const& changes) {
+        // A copy, as the walk sorts the rows by the ways that they go.
+        worker_.removed.assign(changes.removed.begin(), changes.removed.end());
+        worker_.added.assign(changes.added.begin(), changes.added.end());
         if (!changes.empty())
-            visit(Tree::kRoot, tree_.root(), changes);
+            visit(Tree::kRoot, tree_.root(), {worker_.removed, worker_.added});
         return std::move(cost_);
     }
 
@@ -56,14 +61,6 @@ private:
     static constexpr bool kApplies = !std::is_const_v<TreeType>;
 
     using Loan = SlotBuffers::Loan;
-
-    // The changes that concern one child.
-    struct ChildChanges {
-        explicit ChildChanges(SlotBuffers& buffers) : removed(buffers), added(buffers) {}
-        Loan removed;
-        Loan added;
-        [[nodiscard]] Changes changes() const { return {removed.slots, added.slots}; }
-    };
 
     void visit(NodeIndex index, Place place, Changes const& changes) {
         ActiveAttributes::Scope const scope(worker_.active);
@@ -85,7 +82,7 @@ private:
         Node const node = tree_.node(index);
         auto const before = tree_.counts(node);
         worker_.totals.assign(before.begin(), before.end());
-        apply_to_counts(worker_.totals, context_.data, changes);
+        apply_to_counts(worker_.totals, changes);
         // A leaf that every split would leave admissible only lacked classes, rows or varying attributes: deletions
         // bring none.
         bool const only_shrinks = changes.added.empty() && context_.params.min_samples_leaf <= 1;
@@ -95,15 +92,15 @@ private:
         }
         Loan rows(worker_.buffers);
         rows_after(index, changes, rows.slots);
-        SplitStats stats;
-        auto const split =
-            grower_.find_split(grower_.view(rows.slots, place.key), sampling_at(place.depth, context_.params), &stats);
+        NodeView const view = grower_.view(rows.slots, place.key);
+        Count const n_after = sum(view.totals);
+        auto const [split, stats] = grower_.find_split(view, sampling_at(place.depth, context_.params));
         if (!split) {
             change_rows(index, changes);
             return;
         }
-        cost_.record(place.depth, sum(stats.totals));
-        regrow(index, place, *split, std::move(stats), rows.slots);
+        cost_.record(place.depth, n_after);
+        regrow(index, place, *split, stats, rows.slots);
     }
 
     // A split without statistics: decides again from its rows, which are those after the change.
@@ -113,22 +110,21 @@ private:
             become_leaf(index, place, rows);
             return;
         }
-        Sampling const sampling = sampling_at(place.depth, context_.params);
-        SplitStats stats;
-        auto const split = grower_.find_split(view, sampling, &stats);
+        Count const n_after = sum(view.totals);
+        auto const [split, stats] = grower_.find_split(view, sampling_at(place.depth, context_.params));
         if (!split) {
             become_leaf(index, place, rows);
         } else if (Node const node = tree_.node(index);
                    keeps_partition(node, *split, n_kept_left(node, rows, changes), changes)) {
             if constexpr (kApplies) {
                 tree_.set_threshold(index, split->threshold);
-                if (grower_.is_worth_keeping(stats, rows.size(), sampling))
-                    tree_.set_stats(index, std::move(stats));
+                if (stats != nullptr)
+                    tree_.set_stats(index, *stats);
             }
             descend_with_rows(node, place, changes, *split, rows);
         } else {
-            cost_.record(place.depth, sum(stats.totals));
-            regrow(index, place, *split, std::move(stats), rows);
+            cost_.record(place.depth, n_after);
+            regrow(index, place, *split, stats, rows);
         }
     }
 
@@ -136,49 +132,65 @@ private:
     void visit_cached(NodeIndex index, Place place, Changes const& changes) {
         Node const node = tree_.node(index);
         SplitStats& stats = stats_to_update(index);
-        Count const n_kept = stats.n_left - count_left(changes.removed, node.attribute, node.threshold());
+        Count const n_kept = stats.n_left() - count_left(changes.removed, node.attribute, node.threshold());
         Sampling const sampling = sampling_at(place.depth, context_.params);
         Loan rows(worker_.buffers);
-        Knowledge const knowledge = update_stats(stats, changes, sampling);
+        Knowledge const knowledge = update_stats(index, stats, place.key, changes, sampling);
 
-        std::optional<Split> split;
-        if (!grower_.must_be_leaf(stats.totals, place.depth)) {
-            if (knowledge != Knowledge::complete) {
+        Grower::Found decision{std::nullopt, &stats};
+        if (!grower_.must_be_leaf(stats.totals(), place.depth)) {
+            if (knowledge == Knowledge::complete) {
+                decision.split = grower_.best_split(stats, place.key);
+            } else {
                 rows_after(index, changes, rows.slots);
-                learn_from_rows(stats, knowledge, grower_.view(rows.slots, place.key), sampling);
+                decision = decide_from_rows(stats, knowledge, grower_.view(rows.slots, place.key), sampling);
             }
-            split = grower_.best_split(stats, sampling);
         }
-        conclude_cached(index, place, changes, stats, split, n_kept, rows.slots);
+        Count const n_after = sum(stats.totals());
+        if (decision.split && keeps_partition(node, *decision.split, n_kept, changes))
+            keep_split(index, place, changes, stats, decision);
+        else
+            replace_split(index, place, changes, decision, n_after, rows.slots);
     }
 
-    // Acts on the decision of a split with statistics. `rows` are those after the change, or none if nobody asked for
-    // them yet.
-    void conclude_cached(NodeIndex index, Place place, Changes const& changes, SplitStats& stats,
-                         std::optional<Split> const& split, Count n_kept_left, std::vector<Slot>& rows) {
+    // The rows that stay are on the sides where they were.
+    void keep_split(NodeIndex index, Place place, Changes const& changes, SplitStats& stats,
+                    Grower::Found const& decision) {
         Node const node = tree_.node(index);
-        Count const n_after = sum(stats.totals);
-        if (split && keeps_partition(node, *split, n_kept_left, changes)) {
-            if constexpr (kApplies) {
-                tree_.set_threshold(index, split->threshold);
-                keep_stats(index, stats, *split, place, changes);
-            }
-            descend(node, place, changes, *split);
-            return;
+        if (decision.stats != nullptr && has_uncached_child(node))
+            retire_constants(stats, place);
+        if constexpr (kApplies) {
+            tree_.set_threshold(index, decision.split->threshold);
+            if (decision.stats != nullptr)
+                keep_stats(index, stats, *decision.split, place, changes);
+            else
+                tree_.drop_stats(index);
         }
+        descend(node, place, changes, *decision.split);
+    }
+
+    // Another split, or a leaf, takes the place of a split with statistics. `rows` are those after the change, or none
+    // if nobody asked for them yet.
+    void replace_split(NodeIndex index, Place place, Changes const& changes, Grower::Found const& decision,
+                       Count n_after, std::vector<Slot>& rows) {
         if (!kApplies) {
             cost_.record(place.depth, n_after);
             return;
         }
         if (rows.empty())
             rows_after(index, changes, rows);
-        if (!split) {
+        if (!decision.split) {
             become_leaf(index, place, rows);
             return;
         }
         cost_.record(place.depth, n_after);
-        stats.n_left = split->n_left;
-        regrow(index, place, *split, std::move(stats), rows);
+        SplitStats const* stats = nullptr;
+        if (decision.stats != nullptr) {
+            worker_.found.assign(*decision.stats);  // the node's own go away with its former children
+            worker_.found.set_n_left(decision.split->n_left);
+            stats = &worker_.found;
+        }
+        regrow(index, place, *decision.split, stats, rows);
     }
 
     // The statistics to change: the node's own, or a copy if this is only a plan.
@@ -188,59 +200,133 @@ private:
             own.digest.reset();
             return own;
         } else {
-            worker_.planned = *tree_.stats(tree_.node(index));
+            worker_.planned.assign(*tree_.stats(tree_.node(index)));
             return worker_.planned;
         }
     }
 
     void keep_stats(NodeIndex index, SplitStats& stats, Split const& split, Place place, Changes const& changes) {
-        stats.n_left = split.n_left;
+        stats.set_n_left(split.n_left);
         if constexpr (kChecksStatistics) {
             Loan rows(worker_.buffers);
             rows_after(index, changes, rows.slots);
             require_consistent(stats, grower_.view(rows.slots, place.key), place, context_.params, worker_.work);
         }
         // Judged as if there were twice as many rows, so that a row that comes and goes does not make and drop them.
-        if (!grower_.is_worth_keeping(stats, 2 * std::size_t{sum(stats.totals)},
-                                      sampling_at(place.depth, context_.params)))
+        if (!grower_.is_worth_keeping(stats.n_words(), 2 * std::size_t{sum(stats.totals())}))
             tree_.drop_stats(index);
     }
 
-    Knowledge update_stats(SplitStats& stats, Changes const& changes, Sampling const& sampling) {
-        apply_to_counts(stats.totals, context_.data, changes);
-        for (Slot const slot : changes.added)
-            for (ConstantAttribute const& constant : stats.constants)
-                if (context_.data.value(slot, constant.attribute) != constant.value)
-                    return Knowledge::needs_search;
-
-        worker_.stale.clear();
-        for (std::size_t i = 0; i < stats.candidates.size(); ++i)
-            if (!update_candidates(stats.candidates[i], changes, sampling))
-                worker_.stale.push_back(i);
-        return worker_.stale.empty() ? Knowledge::complete : Knowledge::needs_scans;
-    }
-
-    bool update_candidates(Candidates& candidates, Changes const& changes, Sampling const& sampling) {
-        if (auto* valid = std::get_if<ValidCandidates>(&candidates))
-            return valid->update(context_.data, changes, grower_.sample_size(sampling));
-        return std::get<UniformCandidates>(candidates).update(context_.data, changes);
-    }
-
-    void learn_from_rows(SplitStats& stats, Knowledge knowledge, NodeView const& view, Sampling const& sampling) {
-        if (knowledge == Knowledge::needs_scans && rescan_stale(stats, view, sampling))
-            return;
-        (void)grower_.find_split(view, sampling, &stats);
-    }
-
-    // False if an attribute turned out to be constant, so that another one takes its place.
-    bool rescan_stale(SplitStats& stats, NodeView const& view, Sampling const& sampling) {
-        for (std::size_t const i : worker_.stale) {
-            Attribute const a = std::visit([](auto const& c) { return c.attribute(); }, stats.candidates[i]);
-            auto candidates = grower_.scan(view, a, sampling);
-            if (!candidates)
-                return false;
-            stats.candidates[i] = std::move(*candidates);
+    Knowledge update_stats(NodeIndex index, SplitStats& stats, Key key, Changes const& changes,
+                           Sampling const& sampling) {
+        if (!changes.added.empty() && !keep_constants(index, stats, key, changes, sampling)) {
+            apply_to_counts(stats.totals(), changes);
+            return Knowledge::needs_search;
         }
+        apply_to_counts(stats.totals(), changes);
+        Knowledge knowledge = Knowledge::complete;
+        worker_.is_stale.assign(stats.n_records(), false);
+        Word* record = stats.first_record();
+        for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record))
+            if (!update_record(record, key, stats.totals(), changes, sampling)) {
+                worker_.is_stale[i] = true;
+                knowledge = Knowledge::needs_scans;
+            }
+        return knowledge;
+    }
+
+    bool update_record(Word* record, Key key, std::span<Count const> totals, Changes const& changes,
+                       Sampling const& sampling) {
+        if (record_kind(record) == RecordKind::uniform)
+            return update_uniform(record, totals.size(), context_.data, changes);
+        return update_valid(record, key, totals, context_.data, changes, grower_.sample_size(sampling), worker_.work);
+    }
+
+    // Whether an attribute comes before the last of the chosen ones and was passed over, being constant on the node.
+    struct PassedOver {
+        PassedOver(SplitStats const& its_stats, Key key, Sampling const& sampling)
+            : stats(its_stats),
+              order_key(hash(key, kAttribute)),
+              is_everything(its_stats.n_records() < sampling.n_attributes) {
+            if (!is_everything)
+                last = hash(order_key, record_attribute(stats.last_record()));
+        }
+        [[nodiscard]] bool operator()(Attribute attribute) const {
+            if (!is_everything && hash(order_key, attribute) >= last)
+                return false;
+            Word const* record = stats.first_record();
+            for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record))
+                if (record_attribute(record) == attribute)
+                    return false;
+            return true;
+        }
+        SplitStats const& stats;
+        Key order_key;
+        bool is_everything;  // with fewer attributes than asked for, all others are constant
+        std::uint64_t last = 0;
+    };
+
+    // Whether the attributes that were passed over are constant with the added rows, too. One row tells their values.
+    bool keep_constants(NodeIndex index, SplitStats const& stats, Key key, Changes const& changes,
+                        Sampling const& sampling) const {
+        auto const known = tree_.any_row(index, changes.removed);
+        if (!known)
+            return false;
+        PassedOver const is_passed_over(stats, key, sampling);
+        for (Attribute a = 0; a < context_.data.n_attributes(); ++a) {
+            Value const value = context_.data.value(*known, a);
+            for (ChangedRow const& row : changes.added)
+                if (row.value(context_.data, a) != value) {
+                    if (is_passed_over(a))
+                        return false;
+                    break;
+                }
+        }
+        return true;
+    }
+
+    bool has_uncached_child(Node const& node) const {
+        auto const is_uncached = [&](Node const& its) { return its.is_split() && tree_.stats(its) == nullptr; };
+        return is_uncached(tree_.node(node.child(Side::left))) || is_uncached(tree_.node(node.child(Side::right)));
+    }
+
+    // Spares nodes below the search among attributes that are known to be constant. Those with a bit find out faster.
+    void retire_constants(SplitStats const& stats, Place place) const {
+        PassedOver const is_passed_over(stats, place.key, sampling_at(place.depth, context_.params));
+        auto const active = worker_.active.active();
+        for (std::size_t i = active.size(); i-- > 0;)
+            if (Attribute const attribute = active[i]; !context_.data.bit_of(attribute) && is_passed_over(attribute))
+                worker_.active.retire(attribute);
+    }
+
+    // The node's own statistics are up to date afterwards, or of no use.
+    Grower::Found decide_from_rows(SplitStats& stats, Knowledge knowledge, NodeView const& view,
+                                   Sampling const& sampling) {
+        if (knowledge == Knowledge::needs_scans && rescan_stale(stats, view, sampling))
+            return {grower_.best_split(stats, view.key), &stats};
+        auto const [split, found] = grower_.find_split(view, sampling);
+        if (found != nullptr)
+            stats.assign(*found);
+        return {split, found != nullptr ? &stats : nullptr};
+    }
+
+    // Makes stale records again; false if an attribute turned out to be constant, so that another one takes its place.
+    bool rescan_stale(SplitStats& stats, NodeView const& view, Sampling const& sampling) {
+        SplitStats& fresh = worker_.found;
+        fresh.start(stats.totals());
+        Scoring const scoring = grower_.scoring(stats.totals());
+        BestSplit ignored(scoring);
+        Word const* record = stats.first_record();
+        for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record)) {
+            if (!worker_.is_stale[i]) {
+                fresh.append(record);
+                continue;
+            }
+            if (!grower_.scan(view, record_attribute(record), sampling, ignored, &fresh.words()))
+                return false;
+            fresh.note_record();
+        }
+        stats.assign(fresh);
         return true;
     }
 
@@ -251,14 +337,14 @@ private:
             tree_.make_leaf(index, counts, rows);
     }
 
-    void regrow(NodeIndex index, Place place, Split const& split, SplitStats stats, std::span<Slot> rows) {
+    void regrow(NodeIndex index, Place place, Split const& split, SplitStats const* stats, std::span<Slot> rows) {
         if constexpr (kApplies)
-            grower_.grow_children(tree_, index, split, std::move(stats), rows, place, lazy_);
+            grower_.grow_children(tree_, index, split, stats, rows, place, lazy_);
     }
 
     void change_rows(NodeIndex index, Changes const& changes) {
         if constexpr (kApplies)
-            tree_.change_rows(index, context_.data, changes);
+            tree_.change_rows(index, changes);
     }
 
     // Whether the rows that stay are on the same sides of the new split as they were of the old one. As the splits are
@@ -270,56 +356,70 @@ private:
 
     // Rows that stay and are left of the old split.
     Count n_kept_left(Node const& node, std::span<Slot const> rows_after, Changes const& changes) const {
-        return count_left(rows_after, node.attribute, node.threshold()) -
-               count_left(changes.added, node.attribute, node.threshold());
-    }
-
-    Count count_left(std::span<Slot const> rows, Attribute attribute, Value threshold) const {
-        return context_.data.visit(attribute, [&](auto view) {
+        return context_.data.visit(node.attribute, [&](auto view) {
             Count n_left = 0;
-            for (Slot const slot : rows)
-                n_left += view(slot) <= threshold ? context_.data.vote(slot).weight : 0;
-            return n_left;
+            for (Slot const slot : rows_after)
+                n_left += view(slot) <= node.threshold() ? context_.data.vote(slot).weight : 0;
+            return n_left - count_left(changes.added, node.attribute, node.threshold());
         });
     }
 
+    Count count_left(std::span<ChangedRow const> rows, Attribute attribute, Value threshold) const {
+        Count n_left = 0;
+        for (ChangedRow const& row : rows)
+            n_left += row.value(context_.data, attribute) <= threshold ? row.vote.weight : 0;
+        return n_left;
+    }
+
     void descend(Node const& node, Place place, Changes const& changes, Split const& split) {
-        for (Side const side : {Side::left, Side::right}) {
-            ChildChanges its(worker_.buffers);
-            divide(changes, node, split, side, its);
-            if (!its.changes().empty())
-                visit(node.child(side), place.child(side), its.changes());
-        }
+        auto const [left, right] = divide(changes, node, split);
+        if (!left.empty())
+            visit(node.child(Side::left), place.child(Side::left), left);
+        if (!right.empty())
+            visit(node.child(Side::right), place.child(Side::right), right);
     }
 
     void descend_with_rows(Node const& node, Place place, Changes const& changes, Split const& split,
                            std::span<Slot> rows) {
         std::size_t const n_left = grower_.partition(rows, split.attribute, split.threshold);
-        for (Side const side : {Side::left, Side::right}) {
-            ChildChanges its(worker_.buffers);
-            divide(changes, node, split, side, its);
-            if (its.changes().empty())
-                continue;
-            NodeIndex const child = node.child(side);
-            if (tree_.node(child).is_split() && tree_.stats(tree_.node(child)) == nullptr) {
-                ActiveAttributes::Scope const scope(worker_.active);
-                visit_from_rows(child, place.child(side), its.changes(),
-                                side == Side::left ? rows.first(n_left) : rows.subspan(n_left));
-            } else {
-                visit(child, place.child(side), its.changes());
-            }
+        auto const [left, right] = divide(changes, node, split);
+        visit_with_rows(node.child(Side::left), place.child(Side::left), left, rows.first(n_left));
+        visit_with_rows(node.child(Side::right), place.child(Side::right), right, rows.subspan(n_left));
+    }
+
+    void visit_with_rows(NodeIndex index, Place place, Changes const& changes, std::span<Slot> rows) {
+        Node const node = tree_.node(index);
+        if (changes.empty())
+            return;
+        if (node.is_split() && tree_.stats(node) == nullptr) {
+            ActiveAttributes::Scope const scope(worker_.active);
+            visit_from_rows(index, place, changes, rows);
+        } else {
+            visit(index, place, changes);
         }
     }
 
-    // Removed rows are where the old split put them; added ones go where the new one says.
-    void divide(Changes const& changes, Node const& node, Split const& split, Side side, ChildChanges& its) const {
-        auto const take = [&](std::span<Slot const> slots, Value threshold, std::vector<Slot>& taken) {
-            for (Slot const slot : slots)
-                if ((context_.data.value(slot, node.attribute) <= threshold) == (side == Side::left))
-                    taken.push_back(slot);
-        };
-        take(changes.removed, node.threshold(), its.removed.slots);
-        take(changes.added, split.threshold, its.added.slots);
+    // The changes of both children. Removed rows are where the old split put them; added ones go where the new one
+    // says.
+    std::pair<Changes, Changes> divide(Changes const& changes, Node const& node, Split const& split) {
+        std::size_t const n_removed = partition(changes.removed, node.attribute, node.threshold());
+        std::size_t const n_added = partition(changes.added, node.attribute, split.threshold);
+        return {{changes.removed.first(n_removed), changes.added.first(n_added)},
+                {changes.removed.subspan(n_removed), changes.added.subspan(n_added)}};
+    }
+
+    // Moves the rows that go left to the front, keeping their order on both sides; how many they are.
+    std::size_t partition(std::span<ChangedRow> rows, Attribute attribute, Value threshold) {
+        worker_.right.clear();
+        std::size_t n_left = 0;
+        for (ChangedRow const& row : rows) {
+            if (row.value(context_.data, attribute) <= threshold)
+                rows[n_left++] = row;
+            else
+                worker_.right.push_back(row);
+        }
+        std::ranges::copy(worker_.right, rows.begin() + static_cast<std::ptrdiff_t>(n_left));
+        return n_left;
     }
 
     // The rows of a node with the changes made, ascending.
@@ -327,9 +427,10 @@ private:
         Loan before(worker_.buffers);
         tree_.gather(index, before.slots);
         Loan kept(worker_.buffers);
-        std::ranges::set_difference(before.slots, changes.removed, std::back_inserter(kept.slots));
+        auto const slots_of = std::views::transform(&ChangedRow::slot);
+        std::ranges::set_difference(before.slots, changes.removed | slots_of, std::back_inserter(kept.slots));
         rows.clear();
-        std::ranges::merge(kept.slots, changes.added, std::back_inserter(rows));
+        std::ranges::merge(kept.slots, changes.added | slots_of, std::back_inserter(rows));
     }
 
     TreeContext const& context_;

@@ -1,14 +1,18 @@
 #include "valid_candidates.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "distinct.h"
 #include "hash.h"
 #include "impurity.h"
+#include "kernels.h"
+#include "table.h"
 
 namespace deciduous {
 
 namespace {
+
+constexpr std::uint64_t kEverything = ~std::uint64_t{0};
 
 // The midpoint of two neighbouring values, so that low <= threshold < high.
 Value threshold_between(Value low, Value high) {
@@ -20,26 +24,26 @@ Value threshold_between(Value low, Value high) {
 }
 
 // Whether rows with these class counts, taken together, have more than one class.
-bool are_mixed(std::span<Count const> a, std::span<Count const> b) {
+template <typename NClasses>
+bool are_mixed(NClasses n_classes, Count const* a, Count const* b) {
     int n_present = 0;
-    for (std::size_t y = 0; y < a.size(); ++y)
+    for (std::size_t y = 0; y < n_classes; ++y)
         n_present += a[y] + b[y] > 0 ? 1 : 0;
     return n_present > 1;
 }
 
-bool all_zero(std::span<Count const> counts) {
-    return std::ranges::all_of(counts, [](Count n) { return n == 0; });
+template <typename NClasses>
+bool all_zero(NClasses n_classes, Count const* counts) {
+    Count any = 0;
+    for (std::size_t y = 0; y < n_classes; ++y)
+        any |= counts[y];
+    return any == 0;
 }
 
-// The first of the ascending values that is not below `value`, without branches: their outcomes would be random.
-std::size_t first_not_below(std::span<Value const> values, Value value) {
-    std::size_t begin = 0;
-    for (std::size_t n = values.size(); n > 0;) {
-        std::size_t const half = (n + 1) / 2;
-        begin += values[begin + half - 1] < value ? half : 0;
-        n -= half;
-    }
-    return begin;
+template <typename NClasses>
+void accumulate(NClasses n_classes, Count* sums, Count const* counts) {
+    for (std::size_t y = 0; y < n_classes; ++y)
+        sums[y] += counts[y];
 }
 
 // Whether all valid candidates are fewer than the values in a prefix with n_wanted of them, which is that share of all
@@ -48,356 +52,644 @@ bool are_boundaries_shorter(double n_valid, std::uint32_t n_wanted, double n_val
     return n_valid * n_valid < n_wanted * n_values;
 }
 
-// Forgets the elements from `begin` on and overwrites their memory.
-template <typename Vector>
-void erase_tail(Vector& vector, std::size_t begin) {
-    std::fill(vector.begin() + static_cast<std::ptrdiff_t>(begin), vector.end(), typename Vector::value_type{});
-    vector.resize(begin);
+// The ranks of an attribute's candidates on a node.
+class Ranks {
+public:
+    Ranks(Key node, Attribute attribute) : key_(hash(node, kCandidate, attribute)) {}
+    [[nodiscard]] std::uint64_t operator()(Value value) const { return hash(key_, float_bits(value)); }
+
+    // The ranks of many values.
+    std::span<std::uint64_t const> of(std::span<Value const> values, std::vector<std::uint64_t>& ranks) const {
+        ranks.resize(values.size());
+        kernels::hash_values(values.data(), values.size(), key_, ranks.data());
+        return ranks;
+    }
+
+private:
+    Key key_;
+};
+
+// The n-th lowest of at least as many hashes. Permutes and shortens them.
+std::uint64_t nth_lowest(std::vector<std::uint64_t>& hashes, std::uint32_t n) {
+    // Hashes are uniform, so most can be told by a guess to be too high.
+    double const share = (n + 4 * std::sqrt(n) + 4) / static_cast<double>(hashes.size());
+    if (share < 0.5) {
+        auto const guess = static_cast<std::uint64_t>(share * 0x1p64);
+        std::size_t n_low = 0;
+        for (std::uint64_t const hash : hashes)
+            n_low += hash <= guess ? 1 : 0;
+        if (n_low >= n) {
+            std::size_t place = 0;
+            for (std::size_t i = 0; i < hashes.size(); ++i) {
+                std::uint64_t const hash = hashes[i];
+                hashes[place] = hash;
+                place += hash <= guess ? 1 : 0;
+            }
+            hashes.resize(n_low);
+        }
+    }
+    auto const nth = hashes.begin() + (n - 1);
+    std::ranges::nth_element(hashes, nth);
+    return *nth;
 }
+
+// The rank of the n_wanted-th of these, or kEverything if there are no more or all are wanted. Permutes them.
+std::uint64_t last_wanted(std::vector<std::uint64_t>& ranks, std::uint32_t n_wanted) {
+    if (n_wanted == kAllThresholds || ranks.size() <= n_wanted)
+        return kEverything;
+    return nth_lowest(ranks, n_wanted);
+}
+
+// ------------------------------------------------------------------------------------------------------------- pairs
+
+template <typename NClasses>
+void offer_pair(NClasses n_classes, Attribute attribute, TwoValued values, Count const* at_high, Ranks const& ranks,
+                BestSplit& best, Workspace& work) {
+    work.left.resize(n_classes);
+    for (std::size_t y = 0; y < n_classes; ++y)
+        work.left[y] = best.scoring().totals[y] - at_high[y];
+    best.offer(
+        n_classes, attribute, work.left.data(), [&] { return ranks(values.low); },
+        [&] { return threshold_between(values.low, values.high); });
+}
+
+void append_pair(Attribute attribute, TwoValued values, std::span<Count const> at_high, WipedVector<Word>& records) {
+    records.push_back(record_tag(RecordKind::pair, attribute));
+    records.push_back(static_cast<Word>(kPairHeader + at_high.size()));
+    records.push_back(values.low);
+    records.push_back(values.high);
+    records.insert(records.end(), at_high.begin(), at_high.end());
+}
+
+template <typename NClasses>
+bool update_pair(NClasses n_classes, Word* record, Count const* totals, Dataset const& data, Changes const& changes) {
+    Attribute const attribute = record_attribute(record);
+    Count* const at_high = record + kPairHeader;
+    for (ChangedRow const& row : changes.removed)
+        if (row.value(data, attribute) == record[3])
+            at_high[row.vote.label] -= row.vote.weight;
+    for (ChangedRow const& row : changes.added) {
+        Value const value = row.value(data, attribute);
+        if (value == record[3])
+            at_high[row.vote.label] += row.vote.weight;
+        else if (value != record[2])
+            return false;
+    }
+    bool has_low = false;
+    bool has_high = false;
+    for (std::size_t y = 0; y < n_classes; ++y) {
+        has_low |= at_high[y] < totals[y];
+        has_high |= at_high[y] > 0;
+    }
+    return has_low && has_high;
+}
+
+// -------------------------------------------------------------------------------------------------------------- cuts
+
+// A record of cuts: a prefix, or boundaries.
+template <typename NClasses>
+class Cuts {
+public:
+    // Per cut: rows in the bucket, rows at the value, rows at the next value.
+    enum Part : std::size_t { kBucket, kAt, kAtNext };
+
+    Cuts(NClasses n_classes, Word* record, Ranks const& ranks) : n_classes_(n_classes), words_(record), ranks_(ranks) {}
+
+    [[nodiscard]] static std::size_t words_per_cut(NClasses n_classes) { return 2 + 3 * n_classes; }
+
+    [[nodiscard]] std::size_t size() const { return words_[2]; }
+    [[nodiscard]] bool are_boundaries() const { return record_kind(words_) == RecordKind::boundaries; }
+    [[nodiscard]] std::uint64_t bound() const { return words_[3] | std::uint64_t{words_[4]} << 32; }
+    void set_bound(std::uint64_t bound) {
+        words_[3] = static_cast<Word>(bound);
+        words_[4] = static_cast<Word>(bound >> 32);
+    }
+    [[nodiscard]] Word& value(std::size_t cut) const { return at(cut)[0]; }
+    [[nodiscard]] Word& next(std::size_t cut) const { return at(cut)[1]; }
+    [[nodiscard]] Count* counts(std::size_t cut, Part part) const { return at(cut) + 2 + part * n_classes_; }
+
+    [[nodiscard]] bool is_valid(std::size_t cut) const {
+        return next(cut) != kNoValue && are_mixed(n_classes_, counts(cut, kAt), counts(cut, kAtNext));
+    }
+    [[nodiscard]] std::size_t n_valid() const {
+        std::size_t n = 0;
+        for (std::size_t cut = 0; cut < size(); ++cut)
+            n += is_valid(cut) ? 1 : 0;
+        return n;
+    }
+
+    void offer(BestSplit& best, Workspace& work) const {
+        work.left.assign(n_classes_, 0);
+        for (std::size_t cut = 0; cut < size(); ++cut) {
+            accumulate(n_classes_, work.left.data(), counts(cut, kBucket));
+            if (is_sampled(cut))
+                best.offer(
+                    n_classes_, record_attribute(words_), work.left.data(), [&] { return ranks_(value(cut)); },
+                    [&] { return threshold_between(value(cut), next(cut)); });
+        }
+    }
+
+    [[nodiscard]] bool is_sampled(std::size_t cut) const { return (mask()[cut / 32] >> (cut % 32) & 1) != 0; }
+
+    // Decides which cuts are in the sample; how many are valid.
+    std::size_t sample(std::uint32_t n_thresholds, Workspace& work) const {
+        std::fill_n(mask(), words_[5], Word{0});
+        work.ranks.clear();
+        for (std::size_t cut = 0; cut < size(); ++cut)
+            if (is_valid(cut)) {
+                mask()[cut / 32] |= Word{1} << (cut % 32);
+                work.ranks.push_back(ranks_(value(cut)));
+            }
+        std::size_t const n_valid = work.ranks.size();
+        std::uint64_t const last_rank = last_wanted(work.ranks, n_thresholds);
+        if (last_rank != kEverything)
+            for (std::size_t cut = 0; cut < size(); ++cut)
+                if (ranks_(value(cut)) > last_rank)
+                    mask()[cut / 32] &= ~(Word{1} << (cut % 32));
+        return n_valid;
+    }
+
+    // Counts a row at a value whose first cut not below it is `cut`.
+    void count(std::size_t cut, Value row_value, Label label, Count weight) const {
+        if (cut < size()) {
+            counts(cut, kBucket)[label] += weight;
+            if (value(cut) == row_value)
+                counts(cut, kAt)[label] += weight;
+        }
+        if (cut == 0)
+            return;
+        if (row_value < next(cut - 1)) {
+            next(cut - 1) = row_value;
+            std::fill_n(counts(cut - 1, kAtNext), std::size_t{n_classes_}, Count{0});
+        }
+        if (row_value == next(cut - 1))
+            counts(cut - 1, kAtNext)[label] += weight;
+    }
+
+    [[nodiscard]] bool update(Dataset const& data, Changes const& changes, SampleSize const& sample_size,
+                              Workspace& work) {
+        Attribute const attribute = record_attribute(words_);
+        for (ChangedRow const& row : changes.removed)
+            remove(row.value(data, attribute), row.vote);
+        for (ChangedRow const& row : changes.added) {
+            Value const its_value = row.value(data, attribute);
+            if (!(are_boundaries() ? add_to_run(its_value, row.vote) : add_to_prefix(its_value, row.vote)))
+                return false;
+        }
+        if (!may_differ_)
+            return true;
+        if (are_boundaries()) {
+            if (!update_boundaries())
+                return false;
+        } else {
+            if (!settle_nexts())
+                return false;
+            // Values without rows are no cuts.
+            drop([this](std::size_t cut) { return all_zero(n_classes_, counts(cut, kAt)); });
+        }
+        return is_of_use(sample(sample_size.n_thresholds, work), sample_size);
+    }
+
+    // Lowers the bound to the n_wanted-th valid candidate, of which there are at least as many.
+    void tighten(std::uint32_t n_wanted, Workspace& work) {
+        work.ranks.clear();
+        for (std::size_t cut = 0; cut < size(); ++cut)
+            if (is_valid(cut))
+                work.ranks.push_back(ranks_(value(cut)));
+        set_bound(nth_lowest(work.ranks, n_wanted));
+        drop([this](std::size_t cut) { return ranks_(value(cut)) > bound(); });
+    }
+
+private:
+    [[nodiscard]] Word* mask() const { return words_ + kValidHeader; }
+    [[nodiscard]] Word* at(std::size_t cut) const {
+        return words_ + kValidHeader + words_[5] + cut * words_per_cut(n_classes_);
+    }
+
+    [[nodiscard]] std::size_t first_cut_from(Value row_value) const {
+        std::size_t begin = 0;
+        for (std::size_t n = size(); n > 0;) {
+            std::size_t const half = (n + 1) / 2;
+            begin += value(begin + half - 1) < row_value ? half : 0;
+            n -= half;
+        }
+        return begin;
+    }
+
+    void remove(Value row_value, Vote vote) {
+        std::size_t const cut = first_cut_from(row_value);
+        if (cut < size()) {
+            counts(cut, kBucket)[vote.label] -= vote.weight;
+            if (value(cut) == row_value)
+                lower(counts(cut, kAt)[vote.label], vote.weight);
+        }
+        if (cut > 0 && next(cut - 1) == row_value)
+            lower(counts(cut - 1, kAtNext)[vote.label], vote.weight);
+    }
+
+    // Which candidates there are, and which are valid, can only differ if a class leaves a value or comes to one.
+    void lower(Count& count, Count weight) {
+        count -= weight;
+        may_differ_ |= count == 0;
+    }
+
+    // False if the value is a new one within the bound: its bucket cannot be told from the others'.
+    [[nodiscard]] bool add_to_prefix(Value row_value, Vote vote) {
+        std::size_t const cut = first_cut_from(row_value);
+        bool const is_known = cut < size() && value(cut) == row_value;
+        if (!is_known && row_value != kMissing && ranks_(row_value) <= bound())
+            return false;
+        may_differ_ = true;
+        count(cut, row_value, vote.label, vote.weight);
+        return true;
+    }
+
+    // False unless the row leaves its run what it is: of one class, or a single value.
+    [[nodiscard]] bool add_to_run(Value row_value, Vote vote) {
+        std::size_t const cut = first_cut_from(row_value);
+        bool const is_first_run = cut == 0;
+        if (!is_first_run && row_value < next(cut - 1))
+            return false;  // between a candidate and its next value
+        // A value of the run, and the rows there: all rows of a run of several values are of the class of these.
+        Value const known = is_first_run ? value(0) : next(cut - 1);
+        std::span<Count const> const at_known{is_first_run ? counts(0, kAt) : counts(cut - 1, kAtNext), n_classes_};
+        bool const is_of_one_class = is_pure(at_known) && at_known[vote.label] > 0;
+        bool const is_single_value = !is_pure(at_known) || (!is_first_run && cut < size() && value(cut) == known);
+        if (!is_of_one_class && !(is_single_value && row_value == known))
+            return false;
+        may_differ_ = true;
+        count(cut, row_value, vote.label, vote.weight);
+        return true;
+    }
+
+    // Whether the boundaries are known once the rows are counted: not if a value beside one of them lost its last row,
+    // which makes neighbours of others.
+    [[nodiscard]] bool update_boundaries() {
+        for (std::size_t cut = 0; cut < size(); ++cut)
+            if (all_zero(n_classes_, counts(cut, kAt)) || all_zero(n_classes_, counts(cut, kAtNext)))
+                return false;
+        drop([this](std::size_t cut) { return !is_valid(cut); });
+        return true;
+    }
+
+    // A prefix that ran dry does not know the sample; one that has grown too long wastes memory and time.
+    [[nodiscard]] bool is_of_use(std::size_t n_valid, SampleSize const& sample_size) const {
+        if (are_boundaries())
+            return n_valid > 0;
+        std::size_t const n_too_many = 4 * (std::size_t{sample_size.n_thresholds} + sample_size.reserve) + 16;
+        return n_valid >= sample_size.n_thresholds && n_valid <= n_too_many;
+    }
+
+    // Finds the next value of cuts whose next value lost its last row. It is known if that value was a cut itself: then
+    // it is the next value of that one. False if it is not known.
+    [[nodiscard]] bool settle_nexts() const {
+        for (std::size_t cut = size(); cut-- > 0;) {
+            auto const is_lost = [this](std::size_t i) {
+                return next(i) != kNoValue && all_zero(n_classes_, counts(i, kAtNext));
+            };
+            if (is_lost(cut) && cut + 1 < size() && value(cut + 1) == next(cut)) {
+                next(cut) = next(cut + 1);
+                std::copy_n(counts(cut + 1, kAtNext), std::size_t{n_classes_}, counts(cut, kAtNext));
+            }
+            // A cut that goes away itself needs no next value, unless the cut below asks for it.
+            if (is_lost(cut) && !all_zero(n_classes_, counts(cut, kAt)))
+                return false;
+        }
+        return true;
+    }
+
+    // Drops the cuts for which `is_dropped`; their buckets go to the next cut.
+    template <typename Predicate>
+    void drop(Predicate const& is_dropped) {
+        std::size_t n_kept = 0;
+        for (std::size_t cut = 0; cut < size(); ++cut) {
+            if (is_dropped(cut)) {
+                if (cut + 1 < size())
+                    accumulate(n_classes_, counts(cut + 1, kBucket), counts(cut, kBucket));
+                continue;
+            }
+            if (n_kept < cut)
+                std::copy_n(at(cut), words_per_cut(n_classes_), at(n_kept));
+            ++n_kept;
+        }
+        std::fill(at(n_kept), at(size()), Word{0});
+        words_[2] = static_cast<Word>(n_kept);
+    }
+
+    NClasses n_classes_;
+    Word* words_;
+    Ranks ranks_;
+    bool may_differ_ = false;
+};
+
+// ----------------------------------------------------------------------------------------------------------- scanning
+
+template <typename NClasses>
+class Scan {
+public:
+    Scan(NClasses n_classes, NodeView const& node, Attribute attribute, Workspace& work)
+        : n_classes_(n_classes), node_(node), attribute_(attribute), work_(work), ranks_(node.key, attribute) {}
+
+    bool run(SampleSize const& size, BestSplit& best, WipedVector<Word>* records) {
+        if (auto const values = count_two_valued(node_, attribute_, work_))
+            return take_pair(*values, best, records);
+        Column const* const column = node_.data.numeric_column(attribute_);
+        bool const may_sample =
+            size.n_thresholds != kAllThresholds && !column->is_coded() && node_.slots.size() >= size.min_sampled_rows;
+        std::uint32_t const n_wanted = wanted(size, records != nullptr);
+        if (may_sample && sample(column->plain(), n_wanted)) {
+            Cuts<NClasses> const cuts(n_classes_, work_.record.data(), ranks_);
+            cuts.sample(size.n_thresholds, work_);
+            cuts.offer(best, work_);
+            if (records != nullptr)
+                records->insert(records->end(), work_.record.begin(), work_.record.end());
+            return true;
+        }
+        tabulate(node_, attribute_, work_);
+        return take_table(size, best, records);
+    }
+
+    // A record of this kind and bound from the rows of the node.
+    void record_again(RecordKind kind, std::uint64_t bound) {
+        tabulate(node_, attribute_, work_);
+        work_.record.clear();
+        append_cuts(kind, bound, work_.values.size(), work_.record);
+    }
+
+private:
+    static std::uint32_t wanted(SampleSize const& size, bool is_recorded) {
+        if (size.n_thresholds == kAllThresholds)
+            return kAllThresholds;
+        return size.n_thresholds + (is_recorded ? size.reserve : 0);
+    }
+
+    // The rows at the higher value are in work.left.
+    bool take_pair(TwoValued values, BestSplit& best, WipedVector<Word>* records) {
+        at_high_.assign(work_.left.begin(), work_.left.end());
+        if (all_zero(n_classes_, at_high_.data()) || std::ranges::equal(at_high_, node_.totals))
+            return false;
+        offer_pair(n_classes_, attribute_, values, at_high_.data(), ranks_, best, work_);
+        if (records != nullptr)
+            append_pair(attribute_, values, at_high_, *records);
+        return true;
+    }
+
+    bool take_table(SampleSize const& size, BestSplit& best, WipedVector<Word>* records) {
+        std::size_t const n_values = work_.values.size();
+        if (n_values < 2)
+            return false;
+        if (n_values == 2) {
+            work_.left.assign(table(1), table(1) + n_classes_);
+            return take_pair({work_.values[0], work_.values[1]}, best, records);
+        }
+        offer_table(size.n_thresholds, best);
+        if (records != nullptr)
+            append_table(size, *records);
+        return true;
+    }
+
+    [[nodiscard]] Count const* table(std::size_t i) const { return work_.value_counts.data() + i * n_classes_; }
+    [[nodiscard]] bool is_valid(std::size_t i) const { return are_mixed(n_classes_, table(i), table(i + 1)); }
+
+    // The ranks of the values in the table, and those of the valid candidates once more.
+    void rank_table() {
+        auto const ranks = ranks_.of(work_.values, work_.hashes);
+        work_.ranks.resize(ranks.size());
+        std::size_t n = 0;
+        for (std::size_t i = 0; i + 1 < ranks.size(); ++i) {
+            work_.ranks[n] = ranks[i];
+            n += is_valid(i) ? 1 : 0;
+        }
+        work_.ranks.resize(n);
+    }
+
+    void offer_table(std::uint32_t n_thresholds, BestSplit& best) {
+        std::uint64_t last_rank = kEverything;
+        if (n_thresholds != kAllThresholds && work_.values.size() > n_thresholds + 1) {
+            rank_table();
+            last_rank = last_wanted(work_.ranks, n_thresholds);
+        }
+        work_.left.assign(n_classes_, 0);
+        for (std::size_t i = 0; i + 1 < work_.values.size(); ++i) {
+            accumulate(n_classes_, work_.left.data(), table(i));
+            if ((last_rank == kEverything || work_.hashes[i] <= last_rank) && is_valid(i))
+                best.offer(
+                    n_classes_, attribute_, work_.left.data(), [&] { return ranks_(work_.values[i]); },
+                    [&] { return threshold_between(work_.values[i], work_.values[i + 1]); });
+        }
+    }
+
+    void append_table(SampleSize const& size, WipedVector<Word>& records) {
+        std::uint32_t const n_wanted = wanted(size, true);
+        rank_table();
+        std::size_t const n_valid = work_.ranks.size();
+        bool const are_boundaries =
+            n_wanted == kAllThresholds || n_valid < n_wanted ||
+            are_boundaries_shorter(static_cast<double>(n_valid), n_wanted, static_cast<double>(work_.values.size()));
+        std::size_t const begin = records.size();
+        if (are_boundaries)
+            append_cuts(RecordKind::boundaries, kEverything, n_valid, records);
+        else
+            append_cuts(RecordKind::prefix, nth_lowest(work_.ranks, n_wanted), work_.values.size(), records);
+        Cuts<NClasses>(n_classes_, records.data() + begin, ranks_).sample(size.n_thresholds, work_);
+    }
+
+    // Whether the i-th value of the table is a cut of such a record.
+    [[nodiscard]] bool is_cut(RecordKind kind, std::uint64_t bound, std::size_t i) const {
+        if (kind == RecordKind::boundaries)
+            return i + 1 < work_.values.size() && is_valid(i);
+        return work_.values[i] != kMissing && ranks_(work_.values[i]) <= bound;
+    }
+
+    // All cuts of such a record, of which there are not more than n_most.
+    template <typename Vector>
+    void append_cuts(RecordKind kind, std::uint64_t bound, std::size_t n_most, Vector& records) {
+        std::size_t const begin = records.size();
+        append_header(kind, n_most, records);
+        work_.left.assign(n_classes_, 0);  // rows since the last cut
+        std::size_t n_cuts = 0;
+        for (std::size_t i = 0; i < work_.values.size(); ++i) {
+            accumulate(n_classes_, work_.left.data(), table(i));
+            if (!is_cut(kind, bound, i))
+                continue;
+            bool const is_last = i + 1 == work_.values.size();
+            records.push_back(work_.values[i]);
+            records.push_back(is_last ? kNoValue : work_.values[i + 1]);
+            records.insert(records.end(), work_.left.begin(), work_.left.end());
+            records.insert(records.end(), table(i), table(i) + n_classes_);
+            if (is_last)
+                records.resize(records.size() + n_classes_, 0);
+            else
+                records.insert(records.end(), table(i + 1), table(i + 1) + n_classes_);
+            std::ranges::fill(work_.left, Count{0});
+            ++n_cuts;
+        }
+        finish(records, begin, n_cuts, bound);
+    }
+
+    template <typename Vector>
+    void append_header(RecordKind kind, std::size_t n_most, Vector& records) const {
+        std::size_t const begin = records.size();
+        std::size_t const n_mask_words = (n_most + 31) / 32;
+        records.resize(begin + kValidHeader + n_mask_words, 0);
+        records[begin] = record_tag(kind, attribute_);
+        records[begin + 5] = static_cast<Word>(n_mask_words);
+    }
+
+    template <typename Vector>
+    void finish(Vector& records, std::size_t begin, std::size_t n_cuts, std::uint64_t bound) const {
+        records[begin + 1] = static_cast<Word>(records.size() - begin);
+        records[begin + 2] = static_cast<Word>(n_cuts);
+        Cuts<NClasses>(n_classes_, records.data() + begin, ranks_).set_bound(bound);
+    }
+
+    // Finds a prefix without sorting the column: one pass to find the values within a guessed bound, one pass to count.
+    // False if boundaries are likely to be shorter, or if the guesses come close to taking every value: then sorting is
+    // better.
+    bool sample(PlainView view, std::uint32_t n_wanted) {
+        auto const n = static_cast<double>(node_.slots.size());
+        double same_class = 0;  // the chance that two rows agree, were values and labels independent
+        for (Count const n_y : node_.totals) {
+            double const share = static_cast<double>(n_y) / static_cast<double>(sum(node_.totals));
+            same_class += share * share;
+        }
+        if (are_boundaries_shorter((1 - same_class) * n, n_wanted, n))
+            return false;
+        work_.gathered.resize(node_.slots.size());
+        work_.gathered.note_size();
+        for (std::size_t i = 0; i < node_.slots.size(); ++i)
+            work_.gathered[i] = view(node_.slots[i]);
+        for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 2; n_cuts < n / 2; n_cuts *= 4)
+            if (sample_within(static_cast<std::uint64_t>(n_cuts / n * 0x1p64), n_wanted))
+                return true;
+        return false;
+    }
+
+    bool sample_within(std::uint64_t bound, std::uint32_t n_wanted) {
+        select_within(bound);
+        std::size_t const n_cuts = work_.values.size();
+        std::size_t const stride = Cuts<NClasses>::words_per_cut(n_classes_);
+        work_.record.clear();
+        append_header(RecordKind::prefix, n_cuts, work_.record);
+        std::size_t const header = work_.record.size();
+        work_.record.resize(header + n_cuts * stride, 0);
+        work_.record.note_size();
+        finish(work_.record, 0, n_cuts, bound);
+        Cuts<NClasses> cuts(n_classes_, work_.record.data(), ranks_);
+        for (std::size_t cut = 0; cut < n_cuts; ++cut)
+            cuts.value(cut) = work_.values[cut];
+        work_.places.resize(node_.slots.size());
+        kernels::count_bounds_below(work_.gathered.data(), node_.slots.size(), work_.values.data(), n_cuts,
+                                    work_.places.data());
+        count_rows(cuts);
+        if (cuts.n_valid() < n_wanted)
+            return false;
+        cuts.tighten(n_wanted, work_);
+        work_.record.resize(header + cuts.size() * stride);
+        work_.record[1] = static_cast<Word>(work_.record.size());
+        return true;
+    }
+
+    // Counts the rows of the node, whose places among the cuts are known. Cuts are at values of rows, so the least
+    // value in the bucket behind a cut is its next value.
+    void count_rows(Cuts<NClasses> const& cuts) {
+        std::size_t const n_cuts = cuts.size();
+        work_.minima.assign(n_cuts + 1, kNoValue);
+        work_.minima.note_size();
+        work_.histogram.assign((n_cuts + 1) * n_classes_, 0);
+        for (std::size_t i = 0; i < node_.slots.size(); ++i) {
+            std::size_t const bucket = work_.places[i];
+            work_.histogram[bucket * n_classes_ + node_.labels[i]] += node_.weight(i);
+            work_.minima[bucket] = std::min(work_.minima[bucket], work_.gathered[i]);
+        }
+        for (std::size_t cut = 0; cut < n_cuts; ++cut) {
+            cuts.next(cut) = work_.minima[cut + 1];
+            std::copy_n(work_.histogram.data() + cut * n_classes_, std::size_t{n_classes_},
+                        cuts.counts(cut, Cuts<NClasses>::kBucket));
+        }
+        for (std::size_t i = 0; i < node_.slots.size(); ++i) {
+            std::size_t const bucket = work_.places[i];
+            if (bucket < n_cuts && work_.values[bucket] == work_.gathered[i])
+                cuts.counts(bucket, Cuts<NClasses>::kAt)[node_.labels[i]] += node_.weight(i);
+            if (bucket > 0 && work_.minima[bucket] == work_.gathered[i])
+                cuts.counts(bucket - 1, Cuts<NClasses>::kAtNext)[node_.labels[i]] += node_.weight(i);
+        }
+    }
+
+    // The distinct values whose rank is within the bound, ascending, in work.values.
+    void select_within(std::uint64_t bound) {
+        work_.values.resize(work_.gathered.size());
+        work_.values.note_size();
+        auto const ranks = ranks_.of(work_.gathered, work_.hashes);
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < ranks.size(); ++i) {
+            work_.values[n] = work_.gathered[i];
+            n += ranks[i] <= bound && work_.gathered[i] != kMissing ? 1 : 0;
+        }
+        work_.values.resize(n);
+        std::ranges::sort(work_.values);
+        work_.values.erase(std::ranges::unique(work_.values).begin(), work_.values.end());
+    }
+
+    NClasses n_classes_;
+    NodeView const& node_;
+    Attribute attribute_;
+    Workspace& work_;
+    Ranks ranks_;
+    std::vector<Count>& at_high_ = work_.at_high;
+};
 
 }  // namespace
 
-ValidCandidates::ValidCandidates(Attribute attribute, Key key, std::size_t n_classes)
-    : attribute_(attribute), n_classes_(n_classes), candidate_key_(hash(key, kCandidate, attribute)) {}
-
-std::uint64_t ValidCandidates::rank(Value value) const {
-    return hash(candidate_key_, float_bits(value));
+bool scan_valid(NodeView const& node, Attribute attribute, SampleSize const& size, BestSplit& best,
+                WipedVector<Word>* records, Workspace& work) {
+    return with_classes(node.totals.size(), [&](auto n_classes) {
+        return Scan(n_classes, node, attribute, work).run(size, best, records);
+    });
 }
 
-std::span<Count> ValidCandidates::counts(std::size_t cut, Part part) {
-    return {counts_.data() + (cut * kParts + part) * n_classes_, n_classes_};
+bool update_valid(Word* record, Key node, std::span<Count const> totals, Dataset const& data, Changes const& changes,
+                  SampleSize const& size, Workspace& work) {
+    return with_classes(totals.size(), [&](auto n_classes) {
+        if (record_kind(record) == RecordKind::pair)
+            return update_pair(n_classes, record, totals.data(), data, changes);
+        return Cuts(n_classes, record, Ranks(node, record_attribute(record))).update(data, changes, size, work);
+    });
 }
 
-std::span<Count const> ValidCandidates::counts(std::size_t cut, Part part) const {
-    return {counts_.data() + (cut * kParts + part) * n_classes_, n_classes_};
-}
-
-std::size_t ValidCandidates::first_cut_from(Value value) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, value, {}, &Cut::value) - cuts_.begin());
-}
-
-bool ValidCandidates::is_valid(std::size_t cut) const {
-    return cuts_[cut].next != kNoValue && are_mixed(counts(cut, kAt), counts(cut, kAtNext));
-}
-
-std::size_t ValidCandidates::n_valid() const {
-    std::size_t n = 0;
-    for (std::size_t cut = 0; cut < cuts_.size(); ++cut)
-        n += is_valid(cut) ? 1 : 0;
-    return n;
-}
-
-std::optional<ValidCandidates> ValidCandidates::scan(NodeView const& node, Attribute attribute, SampleSize const& size,
-                                                     Workspace& work) {
-    ValidCandidates candidates(attribute, node.key, node.totals.size());
-    bool const takes_all = size.n_thresholds == kAllThresholds;
-    std::uint32_t const n_wanted = takes_all ? kAllThresholds : size.n_thresholds + size.reserve;
-    Column const* const column = node.data.numeric_column(attribute);
-    bool const may_have_many_values = column != nullptr && !column->is_coded();
-    if (!takes_all && may_have_many_values && node.slots.size() >= size.min_sampled_rows &&
-        candidates.sample(node, column->plain(), n_wanted, work))
-        return candidates;
-    tabulate(node, attribute, work);
-    if (!candidates.scan_table(n_wanted, work))
-        return std::nullopt;
-    return candidates;
-}
-
-// Makes the candidates from the distinct values in `work`; false if there is only one.
-bool ValidCandidates::scan_table(std::uint32_t n_wanted, Workspace& work) {
-    if (work.values.size() < 2)
-        return false;
-    bound_ = bound_for(n_wanted, work);
-    are_boundaries_ = bound_ == kEverything || are_boundaries_shorter(static_cast<double>(work.ranks.size()), n_wanted,
-                                                                      static_cast<double>(work.values.size()));
-    if (are_boundaries_)
-        bound_ = kEverything;
-    fill_from_table(work);
-    return true;
-}
-
-// Whether the i-th of the distinct values in `work` is a cut.
-bool ValidCandidates::is_cut(Workspace const& work, std::size_t i) const {
-    if (!are_boundaries_)
-        return work.values[i] != kMissing && rank(work.values[i]) <= bound_;
-    std::span<Count const> const table = work.value_counts;
-    return i + 1 < work.values.size() &&
-           are_mixed(table.subspan(i * n_classes_, n_classes_), table.subspan((i + 1) * n_classes_, n_classes_));
-}
-
-// All cuts among the distinct values in `work`.
-void ValidCandidates::fill_from_table(Workspace& work) {
-    cuts_.clear();
-    counts_.clear();
-    work.left.assign(n_classes_, 0);  // rows since the last cut
-    std::span<Count const> const table = work.value_counts;
-    auto const append = [this](std::span<Count const> counts) {
-        counts_.insert(counts_.end(), counts.begin(), counts.end());
-    };
-    for (std::size_t i = 0; i < work.values.size(); ++i) {
-        auto const at = table.subspan(i * n_classes_, n_classes_);
-        accumulate(work.left, at);
-        if (!is_cut(work, i))
-            continue;
-        bool const is_last = i + 1 == work.values.size();
-        cuts_.push_back({work.values[i], is_last ? kNoValue : work.values[i + 1]});
-        append(work.left);
-        append(at);
-        if (is_last)
-            counts_.resize(counts_.size() + n_classes_, 0);
+void offer_valid(Word const* record, Key node, BestSplit& best, Workspace& work) {
+    Ranks const ranks(node, record_attribute(record));
+    with_classes(best.scoring().totals.size(), [&](auto n_classes) {
+        if (record_kind(record) == RecordKind::pair)
+            offer_pair(n_classes, record_attribute(record), {record[2], record[3]}, record + kPairHeader, ranks, best,
+                       work);
         else
-            append(table.subspan((i + 1) * n_classes_, n_classes_));
-        std::ranges::fill(work.left, Count{0});
-    }
+            Cuts(n_classes, const_cast<Word*>(record), ranks).offer(best, work);
+    });
 }
 
-// The rank of the n_wanted-th valid candidate among the distinct values in `work`; leaves the ranks of all of them
-// there.
-std::uint64_t ValidCandidates::bound_for(std::uint32_t n_wanted, Workspace& work) const {
-    work.ranks.clear();
-    std::span<Count const> const counts = work.value_counts;
-    for (std::size_t i = 0; i + 1 < work.values.size(); ++i)
-        if (are_mixed(counts.subspan(i * n_classes_, n_classes_), counts.subspan((i + 1) * n_classes_, n_classes_)))
-            work.ranks.push_back(rank(work.values[i]));
-    if (n_wanted == kAllThresholds || work.ranks.size() < n_wanted)
-        return kEverything;
-    auto const wanted = work.ranks.begin() + (n_wanted - 1);
-    std::ranges::nth_element(work.ranks, wanted);
-    return *wanted;
-}
-
-// Finds the prefix without sorting the column: one pass to find the values within a guessed bound, one pass to count.
-// False if boundaries are likely to be shorter, or if the guesses come close to taking every value: then sorting is
-// better.
-bool ValidCandidates::sample(NodeView const& node, PlainView view, std::uint32_t n_wanted, Workspace& work) {
-    auto const n = static_cast<double>(node.slots.size());
-    double same_class = 0;  // the chance that two rows agree, were values and labels independent
-    for (Count const n_y : node.totals) {
-        double const share = static_cast<double>(n_y) / static_cast<double>(sum(node.totals));
-        same_class += share * share;
+bool valid_equals_recount(Word const* record, NodeView const& node, std::uint32_t n_thresholds, Workspace& work) {
+    Attribute const attribute = record_attribute(record);
+    std::size_t const n_classes = node.totals.size();
+    RecordKind const kind = record_kind(record);
+    if (kind == RecordKind::pair) {
+        tabulate(node, attribute, work);
+        return work.values.size() == 2 && work.values[0] == record[2] && work.values[1] == record[3] &&
+               std::equal(record + kPairHeader, record + record_length(record),
+                          work.value_counts.begin() + static_cast<std::ptrdiff_t>(n_classes));
     }
-    if (are_boundaries_shorter((1 - same_class) * n, n_wanted, n))
+    Cuts const cuts(n_classes, const_cast<Word*>(record), Ranks(node.key, attribute));
+    Scan(n_classes, node, attribute, work).record_again(kind, cuts.bound());
+    Cuts const recount(n_classes, work.record.data(), Ranks(node.key, attribute));
+    if (cuts.size() != recount.size())
         return false;
-    for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 2; n_cuts < n / 2; n_cuts *= 4) {
-        bound_ = static_cast<std::uint64_t>(n_cuts / n * 0x1p64);
-        work.values.clear();
-        for (Slot const slot : node.slots)
-            if (Value const value = view(slot); rank(value) <= bound_ && value != kMissing)
-                work.values.push_back(value);
-        work.values.note_size();
-        std::ranges::sort(work.values);
-        work.values.erase(std::ranges::unique(work.values).begin(), work.values.end());
-        start(work.values);
-        for (std::size_t i = 0; i < node.slots.size(); ++i) {
-            Value const value = view(node.slots[i]);
-            count(first_not_below(work.values, value), value, node.votes[i]);
-        }
-        if (n_valid() >= n_wanted) {
-            tighten(n_wanted, work);
-            return true;
-        }
-    }
-    bound_ = kEverything;
-    return false;
-}
-
-// Lowers the bound to the n_wanted-th valid candidate, of which there are at least as many.
-void ValidCandidates::tighten(std::uint32_t n_wanted, Workspace& work) {
-    work.ranks.clear();
-    for (std::size_t cut = 0; cut < cuts_.size(); ++cut)
-        if (is_valid(cut))
-            work.ranks.push_back(rank(cuts_[cut].value));
-    auto const wanted = work.ranks.begin() + (n_wanted - 1);
-    std::ranges::nth_element(work.ranks, wanted);
-    bound_ = *wanted;
-    drop_cuts([this](std::size_t cut) { return rank(cuts_[cut].value) > bound_; });
-}
-
-// Cuts at these values, with no rows counted yet.
-void ValidCandidates::start(std::span<Value const> cut_values) {
-    cuts_.clear();
-    cuts_.reserve(cut_values.size());
-    for (Value const value : cut_values)
-        cuts_.push_back({value, kNoValue});
-    counts_.assign(cuts_.size() * kParts * n_classes_, 0);
-}
-
-// Counts a row at a value whose first cut not below it is `cut`.
-void ValidCandidates::count(std::size_t cut, Value value, Vote vote) {
-    if (cut < cuts_.size()) {
-        counts(cut, kBucket)[vote.label] += vote.weight;
-        if (cuts_[cut].value == value)
-            counts(cut, kAt)[vote.label] += vote.weight;
-    }
-    if (cut == 0)
-        return;
-    Cut& below = cuts_[cut - 1];
-    if (value < below.next) {
-        below.next = value;
-        std::ranges::fill(counts(cut - 1, kAtNext), Count{0});
-    }
-    if (value == below.next)
-        counts(cut - 1, kAtNext)[vote.label] += vote.weight;
-}
-
-void ValidCandidates::remove(Value value, Vote vote) {
-    std::size_t const cut = first_cut_from(value);
-    if (cut < cuts_.size()) {
-        counts(cut, kBucket)[vote.label] -= vote.weight;
-        if (cuts_[cut].value == value)
-            counts(cut, kAt)[vote.label] -= vote.weight;
-    }
-    if (cut > 0 && cuts_[cut - 1].next == value)
-        counts(cut - 1, kAtNext)[vote.label] -= vote.weight;
-}
-
-// False if the value is a new one within the bound: its bucket cannot be told from the others'.
-bool ValidCandidates::add_to_prefix(Value value, Vote vote) {
-    std::size_t const cut = first_cut_from(value);
-    bool const is_known = cut < cuts_.size() && cuts_[cut].value == value;
-    if (!is_known && value != kMissing && rank(value) <= bound_)
-        return false;
-    count(cut, value, vote);
-    return true;
-}
-
-// False unless the row leaves its run what it is: of one class, or a single value.
-bool ValidCandidates::add_to_run(Value value, Vote vote) {
-    std::size_t const cut = first_cut_from(value);
-    bool const is_first_run = cut == 0;
-    if (!is_first_run && value < cuts_[cut - 1].next)
-        return false;  // between a candidate and its next value
-    // A value of the run, and the rows there: all rows of a run of several values are of the class of these.
-    Value const known = is_first_run ? cuts_.front().value : cuts_[cut - 1].next;
-    auto const at_known = is_first_run ? counts(0, kAt) : counts(cut - 1, kAtNext);
-    bool const is_of_one_class = is_pure(at_known) && at_known[vote.label] > 0;
-    bool const is_single_value =
-        !is_pure(at_known) || (!is_first_run && cut < cuts_.size() && cuts_[cut].value == known);
-    if (!is_of_one_class && !(is_single_value && value == known))
-        return false;
-    count(cut, value, vote);
-    return true;
-}
-
-// Whether the boundaries are known once the rows are counted: not if a value beside one of them lost its last row,
-// which makes neighbours of others.
-bool ValidCandidates::update_boundaries() {
-    for (std::size_t cut = 0; cut < cuts_.size(); ++cut)
-        if (all_zero(counts(cut, kAt)) || all_zero(counts(cut, kAtNext)))
+    std::size_t const n_valid = recount.sample(n_thresholds, work);
+    for (std::size_t cut = 0; cut < cuts.size(); ++cut)
+        if (cuts.is_sampled(cut) != recount.is_sampled(cut) ||
+            !std::equal(&cuts.value(cut), &cuts.value(cut) + Cuts<std::size_t>::words_per_cut(n_classes),
+                        &recount.value(cut)))
             return false;
-    drop_cuts([this](std::size_t cut) { return !is_valid(cut); });
-    return !cuts_.empty();
-}
-
-bool ValidCandidates::update(Dataset const& data, Changes const& changes, SampleSize const& size) {
-    for (Slot const slot : changes.removed)
-        remove(data.value(slot, attribute_), data.vote(slot));
-    for (Slot const slot : changes.added) {
-        Value const value = data.value(slot, attribute_);
-        if (!(are_boundaries_ ? add_to_run(value, data.vote(slot)) : add_to_prefix(value, data.vote(slot))))
-            return false;
-    }
-    if (are_boundaries_)
-        return update_boundaries();
-    if (!settle_nexts())
-        return false;
-    drop_cuts([this](std::size_t cut) { return all_zero(counts(cut, kAt)); });  // values without rows are no cuts
-    return is_of_use(size);
-}
-
-// A prefix that ran dry does not know the sample; one that has grown too long wastes memory and time.
-bool ValidCandidates::is_of_use(SampleSize const& size) const {
-    if (bound_ == kEverything && (cuts_.empty() || cuts_.front().next == kNoValue))
-        return false;  // constant
-    if (size.n_thresholds == kAllThresholds)
-        return true;
-    std::size_t const n = n_valid();
-    std::size_t const n_too_many = 4 * (std::size_t{size.n_thresholds} + size.reserve) + 16;
-    return (bound_ == kEverything || n >= size.n_thresholds) && n <= n_too_many;
-}
-
-// Finds the next value of cuts whose next value lost its last row. It is known if that value was a cut itself: then it
-// is the next value of that one. False if it is not known.
-bool ValidCandidates::settle_nexts() {
-    for (std::size_t cut = cuts_.size(); cut-- > 0;) {
-        auto const is_lost = [this](std::size_t i) {
-            return cuts_[i].next != kNoValue && all_zero(counts(i, kAtNext));
-        };
-        if (is_lost(cut) && cut + 1 < cuts_.size() && cuts_[cut + 1].value == cuts_[cut].next) {
-            cuts_[cut].next = cuts_[cut + 1].next;
-            std::ranges::copy(counts(cut + 1, kAtNext), counts(cut, kAtNext).begin());
-        }
-        // A cut that goes away itself needs no next value, unless the cut below asks for it.
-        if (is_lost(cut) && !all_zero(counts(cut, kAt)))
-            return false;
-    }
-    return true;
-}
-
-// Drops the cuts for which `is_dropped`; their buckets go to the next cut.
-template <typename Predicate>
-void ValidCandidates::drop_cuts(Predicate const& is_dropped) {
-    std::size_t n_kept = 0;
-    for (std::size_t cut = 0; cut < cuts_.size(); ++cut) {
-        if (is_dropped(cut)) {
-            if (cut + 1 < cuts_.size())
-                accumulate(counts(cut + 1, kBucket), counts(cut, kBucket));
-            continue;
-        }
-        if (n_kept < cut) {
-            cuts_[n_kept] = cuts_[cut];
-            std::copy_n(counts(cut, kBucket).begin(), kParts * n_classes_, counts(n_kept, kBucket).begin());
-        }
-        ++n_kept;
-    }
-    erase_tail(cuts_, n_kept);
-    counts_.resize(n_kept * kParts * n_classes_);
-}
-
-void ValidCandidates::offer_splits(Scoring const& scoring, std::uint32_t n_thresholds, std::optional<Split>& best,
-                                   Workspace& work) const {
-    std::uint64_t last_rank = kEverything;
-    if (n_thresholds != kAllThresholds) {
-        work.ranks.clear();
-        for (std::size_t cut = 0; cut < cuts_.size(); ++cut)
-            if (is_valid(cut))
-                work.ranks.push_back(rank(cuts_[cut].value));
-        if (work.ranks.size() > n_thresholds) {
-            auto const last = work.ranks.begin() + (n_thresholds - 1);
-            std::ranges::nth_element(work.ranks, last);
-            last_rank = *last;
-        }
-    }
-    work.left.assign(n_classes_, 0);
-    for (std::size_t cut = 0; cut < cuts_.size(); ++cut) {
-        accumulate(work.left, counts(cut, kBucket));
-        if (!is_valid(cut))
-            continue;
-        std::uint64_t const its_rank = rank(cuts_[cut].value);
-        if (its_rank <= last_rank)
-            offer({.attribute = attribute_,
-                   .threshold = threshold_between(cuts_[cut].value, cuts_[cut].next),
-                   .rank = its_rank},
-                  work.left, scoring, best);
-    }
-}
-
-bool ValidCandidates::equals_recount(NodeView const& node, std::uint32_t n_thresholds, Workspace& work) const {
-    ValidCandidates recount(attribute_, node.key, n_classes_);
-    tabulate(node, attribute_, work);
-    recount.bound_ = bound_;
-    recount.are_boundaries_ = are_boundaries_;
-    recount.fill_from_table(work);
-    return cuts_ == recount.cuts_ && counts_ == recount.counts_ && (bound_ == kEverything || n_valid() >= n_thresholds);
-}
-
-std::size_t ValidCandidates::memory() const {
-    return cuts_.capacity() * sizeof(Cut) + counts_.capacity() * sizeof(Count);
-}
-
-void ValidCandidates::widen(std::size_t n_classes) {
-    widen_counts(counts_, n_classes_, n_classes);
-    n_classes_ = n_classes;
+    return kind == RecordKind::boundaries || n_valid >= n_thresholds;
 }
 
 }  // namespace deciduous

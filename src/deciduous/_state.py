@@ -122,7 +122,7 @@ def labels_from(state: Mapping[str, Any]) -> NDArray[Any]:
 
 
 def pads_well(strings: list[str]) -> bool:
-    """Whether an array of these strings, in which each takes the room of the longest, is not much larger than they are."""
+    """Whether an array of these strings, each of which takes the room of the longest, is not much larger than they."""
     padded = 4 * len(strings) * max(map(len, strings), default=0)
     return padded <= FREE_PADDING + 64 * sum(map(len, strings))
 

@@ -257,9 +257,13 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         with self._lock:
             row_ids = self._core_ids(ids, subjects)
             with self._naming_unknown(ids, row_ids), self._update_bar("Deleting", len(row_ids)) as report:
-                cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy), report)
-            shown = self._names.shown_ids(row_ids.tolist())
-            self._names.forget(row_ids.tolist())
+                n_before = self._forest.n_rows
+                try:
+                    cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy), report)
+                    shown = self._names.shown_ids(row_ids.tolist())
+                finally:  # also if Ctrl-C came while the core worked: the rows are gone
+                    if self._forest.n_rows < n_before:
+                        self._names.forget(row_ids.tolist())
         return UpdateReport.from_core(shown, cost)
 
     def add(
@@ -279,30 +283,42 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         check_is_fitted(self)
         rows = encoded(self, X, self._columns)
         ids = settled(ids)
-        with self._lock, restoring(self, "classes_", "_first_fresh_id"):
+        with self._lock:
             batch = Batch.checked(rows, y, ids, sample_weight, subjects, self._names, self._first_fresh_id)
             held = np.flatnonzero(self._forest.holds(batch.ids))
             if len(held):
                 raise RowExistsError([batch.ids[i] if batch.names is None else batch.names[i] for i in held])
             if len(batch) == 0:
                 return UpdateReport((), (), ())
-            # Before the core has the new classes, so that no prediction has more columns than there are labels.
-            self.classes_, codes = extended_classes(self.classes_, batch.labels)
-            self._first_fresh_id = batch.next_fresh
-            with _in_our_words(), self._update_bar("Adding", len(batch)) as report:
+            classes, codes = extended_classes(self.classes_, batch.labels)
+            with _in_our_words(), self._update_bar("Adding", len(batch)) as report, self._taking_in(batch, classes):
                 cost = self._forest.add_rows(
                     batch.ids,
                     batch.rows,
                     codes,
                     batch.weights,
-                    class_keys(self.classes_),
-                    integer_class_weights(self.class_weight_, self.classes_),
+                    class_keys(classes),
+                    integer_class_weights(self.class_weight_, classes),
                     n_threads(self.n_jobs),
                     is_lazy(self.lazy),
                     report,
                 )
-            self._names.learn(batch.ids, batch.names, batch.subjects)
         return UpdateReport.from_core(batch.ids.tolist() if batch.names is None else batch.names, cost)
+
+    @contextmanager
+    def _taking_in(self, batch: Batch, classes: NDArray[Any]) -> Iterator[None]:
+        """What the estimator knows of new rows and classes, if the core takes them in."""
+        known, n_before = self.classes_, self._forest.n_rows
+        # Before the core has the new classes, so that no prediction has more columns than there are labels.
+        self.classes_ = classes
+        try:
+            yield
+        finally:  # also if Ctrl-C came while the core worked: the rows are in
+            if self._forest.n_rows > n_before:
+                self._first_fresh_id = batch.next_fresh
+                self._names.learn(batch.ids, batch.names, batch.subjects)
+            else:
+                self.classes_ = known
 
     def deletion_cost(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
         """The report that `delete` of these rows would return. Nothing changes.

@@ -260,7 +260,7 @@ def tune(
     part, part_labels = rows[chosen], labels[chosen]
     folds = _folds(part, part_labels, np.unique(labels), cv, seed)
     drawn = {"seed": seed, "scoring": metric, "subsample": _digest(chosen), "cv": _digest(*chain(*folds))}
-    journal = Journal.opened(resume_from, _header(template, _digest(rows, labels), drawn))
+    journal = Journal.opened(resume_from, _header(template, _digest(rows, labels, columns.n_categories), drawn))
     with _progress_bar(progress) as stage:
         search = _Search(searched, part, part_labels, folds, scorer, seed, journal, threads, stage)
         search.run(grid)

@@ -48,6 +48,7 @@ public:
         has_class_weights_ = pick(0, 3) == 0;
         params_ = random_params();
         tuning_.min_cached_rows = static_cast<std::uint32_t>(pick(0, 2) == 0 ? 1 : pick(2, 64));
+        tuning_.max_bytes_per_row = static_cast<std::uint32_t>(pick(0, 2) == 0 ? pick(1, 64) : 1000000);
         tuning_.min_sampled_rows = static_cast<std::uint32_t>(pick(1, 300));
         tuning_.max_codes = static_cast<std::uint32_t>(pick(0, 1) == 0 ? 256 : pick(1, 8));
         tuning_.reserve = static_cast<std::uint32_t>(pick(0, 3));
@@ -304,7 +305,8 @@ void require_faults_are_found() {
     std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, votes);
     Params params;
     params.max_features = 2;
-    Tuning const tuning;
+    Tuning tuning;
+    tuning.max_bytes_per_row = 1000;
     Worker worker(2);
     Grower grower({params, tuning, data, 2, {}}, worker);
     auto const grown = [&] {
@@ -325,13 +327,14 @@ void require_faults_are_found() {
     if (find_inconsistency(sound, slots, params, grower, worker) || find_difference(sound, grown()))
         fail("a sound tree is found faulty", 0);
     expect("a moved threshold", [](Tree& tree) { tree.set_threshold(Tree::kRoot, to_value(3.0F)); });
-    expect("a wrong statistic", [](Tree& tree) { ++tree.stats(Tree::kRoot)->n_left; });
+    expect("a wrong statistic", [](Tree& tree) { tree.stats(Tree::kRoot)->set_n_left(1); });
     expect("a missing row", [&](Tree& tree) {
         NodeIndex leaf = Tree::kRoot;
         while (tree.node(leaf).is_split())
             leaf = tree.node(leaf).child(Side::left);
         Slot const row = tree.rows(tree.node(leaf)).front();
-        tree.change_rows(leaf, data, {{&row, 1}, {}});
+        ChangedRows gone(data, {&row, 1});
+        tree.change_rows(leaf, {gone.all(), {}});
     });
 }
 
