@@ -21,7 +21,7 @@ ClassWeight = dict[Label, float] | str | None
 Categories = dict[int, list[float]]  # of the categorical columns
 Columns = tuple[int, SearchStrategy[Values], Categories]  # how many they are and what is in them
 Options = dict[str, Any]
-Tuning = dict[str, int]
+Tuning = dict[str, float]
 
 LARGEST = float(np.finfo(np.float32).max)
 SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
@@ -234,6 +234,8 @@ TUNINGS: SearchStrategy[Tuning] = st.fixed_dictionaries(
     {
         "min_cached_rows": st.sampled_from([1, 2, 4, 8, 10_000]),
         "max_bytes_per_row": st.sampled_from([16, 1_000_000, 1_000_000]),
+        "min_alternate_rows": st.sampled_from([1, 4, 100]),
+        "max_alternate_share": st.sampled_from([0.5, 3.0]),
         "min_sampled_rows": st.sampled_from([1, 2, 5, 10_000]),
         "max_codes": st.sampled_from([1, 3, 256]),
         "reserve": st.sampled_from([0, 1, 5]),

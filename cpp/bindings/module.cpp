@@ -135,6 +135,8 @@ void bind_params(nb::module_& m) {
         .def(nb::init<>())
         .def_rw("min_cached_rows", &Tuning::min_cached_rows)
         .def_rw("max_bytes_per_row", &Tuning::max_bytes_per_row)
+        .def_rw("min_alternate_rows", &Tuning::min_alternate_rows)
+        .def_rw("max_alternate_share", &Tuning::max_alternate_share)
         .def_rw("min_sampled_rows", &Tuning::min_sampled_rows)
         .def_rw("max_codes", &Tuning::max_codes)
         .def_rw("reserve", &Tuning::reserve);

@@ -60,6 +60,8 @@ public:
             return path_text(path) + ": " + *reason;
         if (!node.is_split())
             return std::nullopt;
+        if (auto reason = check_alternates(index, place, rows, path))
+            return reason;
         std::size_t const n_left = grower_.partition(rows, node.attribute, node.threshold());
         if (auto reason = check(node.child(Side::left), place.child(Side::left), rows.first(n_left), path + 'L'))
             return reason;
@@ -67,6 +69,29 @@ public:
     }
 
 private:
+    std::optional<std::string> check_alternates(NodeIndex index, Place place, std::span<Slot const> rows,
+                                                std::string const& path) {
+        bool has_some = false;
+        for (Alternate const& its : tree_.alternates().all()) {
+            if (its.node != index)
+                continue;
+            has_some = true;
+            std::vector<Slot> left(rows.begin(), rows.end());
+            std::size_t const n_left = grower_.partition(left, its.attribute, its.threshold);
+            std::vector<Slot> right(left.begin() + static_cast<std::ptrdiff_t>(n_left), left.end());
+            left.resize(n_left);
+            if (its.n_rows != rows.size() || its.n_left != sum(grower_.count_classes(left)))
+                return path_text(path) + ": it counts wrongly what is set aside";
+            if (auto reason = check(its.pair, place.child(Side::left), left, path + "(L)"))
+                return reason;
+            if (auto reason = check(its.pair + 1, place.child(Side::right), right, path + "(R)"))
+                return reason;
+        }
+        if (has_some != (tree_.node(index).has_alternates != 0))
+            return path_text(path) + ": it does not know whether something is set aside";
+        return std::nullopt;
+    }
+
     std::optional<std::string> check_rows(Node const& node, std::span<Slot const> rows) {
         if (!std::ranges::equal(tree_.rows(node), rows))
             return "it holds other rows than those that reach it";

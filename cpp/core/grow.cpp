@@ -1,11 +1,11 @@
 #include "grow.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "hash.h"
 #include "impurity.h"
+#include "kernels.h"
 
 namespace deciduous {
 
@@ -21,6 +21,42 @@ void ActiveAttributes::retire(Attribute attribute) {
     std::swap(order_[place], order_[n_active_]);
     position_[last] = place;
     position_[attribute] = static_cast<std::uint32_t>(n_active_);
+}
+
+void AttributeOrder::start(std::span<Attribute const> active, Key node, std::size_t n_wanted) {
+    attributes_.assign(active.begin(), active.end());  // retiring moves them
+    ranks_.resize(active.size());
+    kernels::hash_words(attributes_.data(), attributes_.size(), hash(node, kAttribute), ranks_.data());
+    if (sorted_.size() < active.size())
+        sorted_.resize(active.size());
+    n_sorted_ = 0;
+    place_ = 0;
+    bound_ = 0;
+    // Hashes are uniform: so many are likely to be below this.
+    double const share = (static_cast<double>(n_wanted) + 4) * 1.5 / static_cast<double>(active.size() + 1);
+    step_ = share < 0.5 ? static_cast<std::uint64_t>(share * 0x1p64) : ~std::uint64_t{0};
+}
+
+std::optional<Attribute> AttributeOrder::next() {
+    while (place_ == n_sorted_) {
+        if (bound_ == ~std::uint64_t{0})
+            return std::nullopt;
+        take_below(step_ <= ~bound_ ? bound_ + step_ : ~std::uint64_t{0});
+    }
+    return sorted_[place_++].attribute;
+}
+
+void AttributeOrder::take_below(std::uint64_t bound) {
+    // The largest hash belongs to the last step. Without branches: their outcomes would be random.
+    std::uint64_t const width = bound == ~std::uint64_t{0} ? bound - bound_ : bound - bound_ - 1;
+    n_sorted_ = 0;
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+        sorted_[n_sorted_] = {ranks_[i], attributes_[i]};
+        n_sorted_ += ranks_[i] - bound_ <= width ? 1 : 0;
+    }
+    std::ranges::sort(std::span(sorted_).first(n_sorted_), {}, &Ranked::rank);
+    place_ = 0;
+    bound_ = bound;
 }
 
 Sampling sampling_at(std::uint32_t depth, Params const& params) {
@@ -93,25 +129,20 @@ void Grower::gather_bits(NodeView& node) {
 
 Grower::Found Grower::find_split(NodeView node, Sampling const& sampling) {
     gather_bits(node);
-    auto& order = worker_.order;
-    order.clear();
-    Key const order_key = hash(node.key, kAttribute);
-    for (Attribute const a : worker_.active.active())
-        order.emplace_back(hash(order_key, a), a);
-    std::ranges::make_heap(order, std::greater{});
-
+    AttributeOrder& order = worker_.order;
+    order.start(worker_.active.active(), node.key, sampling.n_attributes);
     SplitStats& found = worker_.found;
     found.start(node.totals);
     bool is_recorded = is_worth_keeping(0, node.slots.size());
     Scoring const its_scoring = scoring(node.totals);
     BestSplit best(its_scoring);
     std::uint32_t n_found = 0;
-    while (n_found < sampling.n_attributes && !order.empty()) {
-        std::ranges::pop_heap(order, std::greater{});
-        Attribute const attribute = order.back().second;
-        order.pop_back();
-        if (!scan(node, attribute, sampling, best, is_recorded ? &found.words() : nullptr)) {
-            worker_.active.retire(attribute);
+    while (n_found < sampling.n_attributes) {
+        auto const attribute = order.next();
+        if (!attribute)
+            break;
+        if (!scan(node, *attribute, sampling, best, is_recorded ? &found.words() : nullptr)) {
+            worker_.active.retire(*attribute);
             continue;
         }
         ++n_found;

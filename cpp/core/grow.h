@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "candidates.h"
@@ -47,6 +46,32 @@ private:
     std::size_t n_active_;
 };
 
+// The active attributes of a node in the node's attribute order, as far as they are asked for: the first few of many
+// are found without sorting all of them.
+class AttributeOrder {
+public:
+    void start(std::span<Attribute const> active, Key node, std::size_t n_wanted);
+
+    // The next one, or nothing.
+    [[nodiscard]] std::optional<Attribute> next();
+
+private:
+    void take_below(std::uint64_t bound);
+
+    struct Ranked {
+        std::uint64_t rank;
+        Attribute attribute;
+    };
+
+    std::vector<Attribute> attributes_;
+    std::vector<std::uint64_t> ranks_;
+    std::uint64_t bound_ = 0;     // those below it are in `sorted_`, or were
+    std::uint64_t step_ = 0;      // by which it is raised
+    std::vector<Ranked> sorted_;  // the first n_sorted_, ascending
+    std::size_t n_sorted_ = 0;
+    std::size_t place_ = 0;
+};
+
 // Vectors lent out and taken back, so that walking a tree again does not allocate them again.
 class SlotBuffers {
 public:
@@ -86,7 +111,7 @@ struct Worker {
     std::vector<RowBits::Bits> varying;
     std::vector<Count> totals;
     std::vector<Slot> partition;
-    std::vector<std::pair<std::uint64_t, Attribute>> order;
+    AttributeOrder order;
     std::vector<ChangedRow> removed;  // of the walk over a tree
     std::vector<ChangedRow> added;
     std::vector<ChangedRow> right;

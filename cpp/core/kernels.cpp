@@ -65,6 +65,12 @@ void hash_values(Value const* values, std::size_t n, Key key, std::uint64_t* has
 }
 
 DECIDUOUS_FOR_ALL_PROCESSORS
+void hash_words(std::uint32_t const* words, std::size_t n, Key key, std::uint64_t* hashes) {
+    for (std::size_t i = 0; i < n; ++i)
+        hashes[i] = hash(key, words[i]);
+}
+
+DECIDUOUS_FOR_ALL_PROCESSORS
 BitCounts count_bit(std::uint64_t const* words, std::uint32_t const* labels, std::size_t n, unsigned bit) {
     std::uint64_t n_set = 0;
     std::uint64_t n_set_of_1 = 0;

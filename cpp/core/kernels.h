@@ -20,6 +20,9 @@ void count_bounds_below(Value const* values, std::size_t n, Value const* bounds,
 // hash(key, float_bits(value)) of each value.
 void hash_values(Value const* values, std::size_t n, Key key, std::uint64_t* hashes);
 
+// hash(key, word) of each word.
+void hash_words(std::uint32_t const* words, std::size_t n, Key key, std::uint64_t* hashes);
+
 // How many of the words have this bit set, and of those how many have the last bit of `labels` set.
 struct BitCounts {
     std::uint64_t n_set;

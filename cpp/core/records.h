@@ -9,9 +9,9 @@
 // The mask has a bit for each cut: whether it is in the sample.
 //
 // A cut of valid candidates is: its value · the next value · rows per class in its bucket, at the value, and at the
-// next value. A cut of uniform candidates is: its threshold · its rank · rows per class in its bucket. The *bucket* of
-// a cut are the rows above the previous cut and at or below this one: a row that comes or goes changes one bucket, and
-// the rows left of a cut are a running sum.
+// next value; rows take 16 bits in a bucket and 8 at a value if the record is narrow. A cut of uniform candidates is:
+// its threshold · its rank · rows per class in its bucket. The *bucket* of a cut are the rows above the previous cut
+// and at or below this one: a row that comes or goes changes one bucket, and the rows left of a cut are a running sum.
 #pragma once
 
 #include <cstddef>
@@ -26,18 +26,25 @@ using Word = std::uint32_t;
 
 enum class RecordKind : Word { pair, prefix, boundaries, uniform };
 
+// Most nodes are small: their counts fit into 16 bits, and those at single values into 8.
+inline constexpr Word kNarrow = Word{1} << 31;
+inline constexpr std::size_t kAttributeBits = 29;
+
 inline constexpr std::size_t kPairHeader = 4;
 inline constexpr std::size_t kValidHeader = 6;
 inline constexpr std::size_t kUniformHeader = 8;
 
 [[nodiscard]] inline Word record_tag(RecordKind kind, Attribute attribute) {
-    return static_cast<Word>(kind) << 30 | attribute;
+    return static_cast<Word>(kind) << kAttributeBits | attribute;
 }
 [[nodiscard]] inline RecordKind record_kind(Word const* record) {
-    return static_cast<RecordKind>(record[0] >> 30);
+    return static_cast<RecordKind>((record[0] & ~kNarrow) >> kAttributeBits);
 }
 [[nodiscard]] inline Attribute record_attribute(Word const* record) {
-    return record[0] & ((Word{1} << 30) - 1);
+    return record[0] & ((Word{1} << kAttributeBits) - 1);
+}
+[[nodiscard]] inline bool is_narrow(Word const* record) {
+    return (record[0] & kNarrow) != 0;
 }
 [[nodiscard]] inline std::size_t record_length(Word const* record) {
     return record[1];

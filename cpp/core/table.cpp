@@ -118,7 +118,7 @@ void tabulate_by_sorting(NClasses n_classes, NodeView const& node, View view, Wo
 
 template <typename NClasses, typename IsHigh>
 void count_high(NClasses n_classes, NodeView const& node, IsHigh const& is_high, Workspace& work) {
-    work.left.assign(n_classes, 0);
+    work.at_high.assign(n_classes, 0);
     if constexpr (std::is_same_v<NClasses, TwoClasses>) {
         if (node.weights.empty()) {
             Count n_high = 0;
@@ -128,13 +128,13 @@ void count_high(NClasses n_classes, NodeView const& node, IsHigh const& is_high,
                 n_high += high;
                 n_high_of_1 += high & node.labels[i];
             }
-            work.left[0] = n_high - n_high_of_1;
-            work.left[1] = n_high_of_1;
+            work.at_high[0] = n_high - n_high_of_1;
+            work.at_high[1] = n_high_of_1;
             return;
         }
     }
     for (std::size_t i = 0; i < node.slots.size(); ++i)
-        work.left[node.labels[i]] += is_high(i) ? node.weight(i) : 0;
+        work.at_high[node.labels[i]] += is_high(i) ? node.weight(i) : 0;
 }
 
 // The same from the gathered bits of the rows.
@@ -145,15 +145,15 @@ void count_bits(NClasses n_classes, NodeView const& node, std::size_t bit, bool 
     auto const shift = static_cast<unsigned>(bit % RowBits::kBitsPerWord);
     if (std::is_same_v<NClasses, TwoClasses> && node.weights.empty()) {
         auto const [n_set, n_set_of_1] = kernels::count_bit(words, node.labels.data(), n, shift);
-        work.left.resize(2);
-        work.left[0] = static_cast<Count>(n_set - n_set_of_1);
-        work.left[1] = static_cast<Count>(n_set_of_1);
+        work.at_high.resize(2);
+        work.at_high[0] = static_cast<Count>(n_set - n_set_of_1);
+        work.at_high[1] = static_cast<Count>(n_set_of_1);
     } else {
         count_high(n_classes, node, [&](std::size_t i) { return (words[i] >> shift & 1) != 0; }, work);
     }
     if (!is_high_set)
         for (std::size_t y = 0; y < n_classes; ++y)
-            work.left[y] = node.totals[y] - work.left[y];
+            work.at_high[y] = node.totals[y] - work.at_high[y];
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ struct TwoValued {
     Value high;
 };
 
-// Whether it is one, and if so fills work.left with the rows, per class, at the higher value. With one value, both are
-// that.
+// Whether it is one, and if so fills work.at_high with the rows, per class, at the higher value. With one value, both
+// are that.
 [[nodiscard]] std::optional<TwoValued> count_two_valued(NodeView const& node, Attribute attribute, Workspace& work);
 
 // Fills work.values (ascending) and work.value_counts (n_classes per value).

@@ -90,6 +90,8 @@ void Tree::gather(NodeIndex index, std::vector<Slot>& slots) const {
 
 // Gives back everything the node owns; what it is itself is up to the caller.
 void Tree::release(NodeIndex index) {
+    if (!nodes_[index].is_split() && nodes_[index].link == Node::kNone)
+        return;  // a new node
     std::vector<NodeIndex> pending{index};
     while (!pending.empty()) {
         NodeIndex const current = pending.back();
@@ -104,8 +106,65 @@ void Tree::release(NodeIndex index) {
         drop_stats(current);
         pending.push_back(its.child(Side::left));
         pending.push_back(its.child(Side::right));
+        if (its.has_alternates)
+            for (Alternate const& alternate : alternates_.take(current)) {
+                pending.push_back(alternate.pair);
+                pending.push_back(alternate.pair + 1);
+                free_pairs_.push_back(alternate.pair);
+            }
         nodes_[current].threshold_or_n = 0;  // a threshold may be the value of a row
         free_pairs_.push_back(its.link);
+    }
+}
+
+// Gives back children that were set aside and are in no list any more.
+void Tree::release(Alternate const& alternate) {
+    release(alternate.pair);
+    release(alternate.pair + 1);
+    nodes_[alternate.pair] = nodes_[alternate.pair + 1] = Node{};
+    free_pairs_.push_back(alternate.pair);
+}
+
+void Tree::set_aside(NodeIndex index, Split const& split, Count n_left, Count n_rows) {
+    NodeIndex const fresh = allocate_pair();
+    make_leaf(fresh, std::vector<Count>(n_classes_, 0), {});
+    make_leaf(fresh + 1, std::vector<Count>(n_classes_, 0), {});
+    Node& its = nodes_[index];
+    alternates_.add({index, its.attribute, its.threshold(), its.link, n_left, n_rows, 0});
+    its.has_alternates = 1;
+    its.attribute = split.attribute;
+    its.threshold_or_n = split.threshold;
+    its.link = fresh;
+}
+
+void Tree::bring_back(NodeIndex index, Alternate& alternate, Count n_left) {
+    Node& its = nodes_[index];
+    Alternate const former{index, its.attribute, its.threshold(), its.link, n_left, alternate.n_rows, 0};
+    its.attribute = alternate.attribute;
+    its.threshold_or_n = alternate.threshold;
+    its.link = alternate.pair;
+    alternate = former;
+    alternates_.note_use(alternate);
+}
+
+void Tree::drop_alternates() {
+    limit_alternates(0);
+}
+
+void Tree::drop_alternates_of(NodeIndex index) {
+    if (!nodes_[index].has_alternates)
+        return;
+    nodes_[index].has_alternates = 0;
+    for (Alternate const& alternate : alternates_.take(index))
+        release(alternate);
+}
+
+void Tree::limit_alternates(std::size_t n_rows) {
+    while (!alternates_.empty() && alternates_.n_rows() > n_rows) {
+        Alternate const oldest = alternates_.take_oldest();
+        auto const is_sibling = [&](Alternate const& its) { return its.node == oldest.node; };
+        nodes_[oldest.node].has_alternates = std::ranges::any_of(alternates_.all(), is_sibling) ? 1 : 0;
+        release(oldest);
     }
 }
 
@@ -243,7 +302,8 @@ TreeMemory Tree::memory() const {
     TreeMemory memory;
     memory.structure = nodes_.capacity() * sizeof(Node) + free_pairs_.capacity() * sizeof(NodeIndex);
     memory.leaf_stats = blocks_.memory();
-    memory.decision_stats = stats_.capacity() * sizeof(stats_[0]) + free_stats_.capacity() * sizeof(std::uint32_t);
+    memory.decision_stats =
+        stats_.capacity() * sizeof(stats_[0]) + free_stats_.capacity() * sizeof(std::uint32_t) + alternates_.memory();
     for (SplitStats const& stats : stats_)
         memory.decision_stats += stats.memory();
     return memory;

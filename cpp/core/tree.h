@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "alternates.h"
 #include "candidates.h"
 #include "hash.h"
 #include "stats.h"
@@ -21,8 +22,9 @@ enum class Side : std::uint32_t { left = kLeft, right = kRight };
 // 16 bytes. Children are allocated in pairs, so one link leads to both.
 struct Node {
     NodeKind kind : 2 = NodeKind::leaf;
-    Attribute attribute : 30 = 0;      // split
-    std::uint32_t threshold_or_n = 0;  // split: threshold; leaf and unbuilt: number of rows
+    std::uint32_t has_alternates : 1 = 0;  // split
+    Attribute attribute : 29 = 0;          // split
+    std::uint32_t threshold_or_n = 0;      // split: threshold; leaf and unbuilt: number of rows
     std::uint32_t link = kNone;  // split: left child, the right one follows; leaf and unbuilt: block of counts and rows
     std::uint32_t stats = kNone;  // split: its statistics, if any
 
@@ -79,6 +81,21 @@ public:
     // Some row below a node, which holds rows, that is not among these (ascending), or nothing.
     [[nodiscard]] std::optional<Slot> any_row(NodeIndex index, std::span<ChangedRow const> excluded) const;
 
+    // Gives a split new children, leaves without rows, and sets the former ones aside, n_left of n_rows rows in the
+    // left one. Statistics stay.
+    void set_aside(NodeIndex index, Split const& split, Count n_left, Count n_rows);
+
+    // Swaps the children of a split with some that were set aside.
+    void bring_back(NodeIndex index, Alternate& alternate, Count n_left);
+
+    [[nodiscard]] Alternates& alternates() { return alternates_; }
+    [[nodiscard]] Alternates const& alternates() const { return alternates_; }
+    void drop_alternates();
+    void drop_alternates_of(NodeIndex index);
+
+    // Drops what was not used for the longest time until all that is set aside has at most this many rows.
+    void limit_alternates(std::size_t n_rows);
+
     // Replaces the rows of a leaf or an unbuilt node by those with the changes made.
     void change_rows(NodeIndex index, Changes const& changes);
 
@@ -91,6 +108,7 @@ public:
 
 private:
     void release(NodeIndex index);
+    void release(Alternate const& alternate);
     void fill(NodeIndex index, NodeKind kind, std::span<Count const> counts, std::span<Slot const> rows);
     [[nodiscard]] NodeIndex allocate_pair();
     [[nodiscard]] std::size_t n_words(Count n_rows) const { return n_classes_ + n_rows; }
@@ -103,6 +121,7 @@ private:
     std::vector<SplitStats> stats_;
     std::vector<std::uint32_t> free_stats_;
     std::size_t n_unbuilt_ = 0;
+    Alternates alternates_;
 };
 
 // Sorts distinct slots.

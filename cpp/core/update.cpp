@@ -52,8 +52,13 @@ public:
         // A copy, as the walk sorts the rows by the ways that they go.
         worker_.removed.assign(changes.removed.begin(), changes.removed.end());
         worker_.added.assign(changes.added.begin(), changes.added.end());
+        if constexpr (kApplies)
+            if (!uses_alternates())
+                tree_.drop_alternates();
         if (!changes.empty())
             visit(Tree::kRoot, tree_.root(), {worker_.removed, worker_.added});
+        if constexpr (kApplies)
+            limit_alternates();
         return std::move(cost_);
     }
 
@@ -105,6 +110,8 @@ private:
 
     // A split without statistics: decides again from its rows, which are those after the change.
     void visit_from_rows(NodeIndex index, Place place, Changes const& changes, std::span<Slot> rows) {
+        if constexpr (kApplies)
+            tree_.drop_alternates_of(index);  // only statistics would tell when they come back
         NodeView const view = grower_.view(rows, place.key);
         if (grower_.must_be_leaf(view.totals, place.depth)) {
             become_leaf(index, place, rows);
@@ -147,10 +154,19 @@ private:
             }
         }
         Count const n_after = sum(stats.totals());
+        std::vector<ChangedRow> removed;  // in their order, for what is set aside
+        std::vector<ChangedRow> added;
+        if (kApplies && (node.has_alternates || n_after >= context_.tuning.min_alternate_rows)) {
+            removed.assign(changes.removed.begin(), changes.removed.end());
+            added.assign(changes.added.begin(), changes.added.end());
+        }
         if (decision.split && keeps_partition(node, *decision.split, n_kept, changes))
             keep_split(index, place, changes, stats, decision);
-        else
-            replace_split(index, place, changes, decision, n_after, rows.slots);
+        else if (!decision.split || !bring_back(index, place, changes, stats, decision, n_kept))
+            replace_split(index, place, changes, stats, decision, n_kept, rows.slots);
+        if constexpr (kApplies)
+            if (tree_.node(index).is_split() && tree_.node(index).has_alternates)
+                update_alternates(index, place, {removed, added});
     }
 
     // The rows that stay are on the sides where they were.
@@ -169,10 +185,39 @@ private:
         descend(node, place, changes, *decision.split);
     }
 
+    // Whether children that were set aside are those of the new split, so that they came back.
+    bool bring_back(NodeIndex index, Place place, Changes const& changes, SplitStats& stats,
+                    Grower::Found const& decision, Count n_kept_left) {
+        Split const& split = *decision.split;
+        if constexpr (kApplies) {
+            Node const former = tree_.node(index);
+            if (!former.has_alternates)
+                return false;
+            for (Alternate& alternate : tree_.alternates().all()) {
+                if (alternate.node != index || alternate.attribute != split.attribute)
+                    continue;
+                Count const n_kept =
+                    alternate.n_left - count_left(changes.removed, split.attribute, alternate.threshold);
+                if (n_kept != split.n_left - count_left(changes.added, split.attribute, split.threshold))
+                    continue;
+                Count const n_left_before =
+                    n_kept_left + count_left(changes.removed, former.attribute, former.threshold());
+                cost_.record(place.depth, sum(stats.totals()));
+                UpdateCost cost = std::move(cost_);  // in the paper's measure all rows under the node are retrained
+                tree_.bring_back(index, alternate, n_left_before);
+                keep_split(index, place, changes, stats, decision);
+                cost_ = std::move(cost);
+                return true;
+            }
+        }
+        return false;
+    }
+
     // Another split, or a leaf, takes the place of a split with statistics. `rows` are those after the change, or none
     // if nobody asked for them yet.
-    void replace_split(NodeIndex index, Place place, Changes const& changes, Grower::Found const& decision,
-                       Count n_after, std::vector<Slot>& rows) {
+    void replace_split(NodeIndex index, Place place, Changes const& changes, SplitStats& stats,
+                       Grower::Found const& decision, Count n_kept_left, std::vector<Slot>& rows) {
+        Count const n_after = sum(stats.totals());
         if (!kApplies) {
             cost_.record(place.depth, n_after);
             return;
@@ -184,13 +229,77 @@ private:
             return;
         }
         cost_.record(place.depth, n_after);
-        SplitStats const* stats = nullptr;
-        if (decision.stats != nullptr) {
-            worker_.found.assign(*decision.stats);  // the node's own go away with its former children
-            worker_.found.set_n_left(decision.split->n_left);
-            stats = &worker_.found;
+        if (decision.stats != nullptr && uses_alternates() && n_after >= context_.tuning.min_alternate_rows)
+            regrow_beside(index, place, changes, stats, *decision.split, n_kept_left, rows);
+        else
+            regrow(index, place, *decision.split, copy_of(decision.stats, *decision.split), rows);
+    }
+
+    // A copy of statistics for a split: the node's own go away with its former children.
+    SplitStats const* copy_of(SplitStats const* stats, Split const& split) {
+        if (stats == nullptr)
+            return nullptr;
+        worker_.found.assign(*stats);
+        worker_.found.set_n_left(split.n_left);
+        return &worker_.found;
+    }
+
+    // Grows new children and sets the former ones aside.
+    void regrow_beside(NodeIndex index, Place place, Changes const& changes, SplitStats& stats, Split const& split,
+                       Count n_kept_left, std::vector<Slot>& rows) {
+        if constexpr (kApplies) {
+            Node const former = tree_.node(index);
+            Count const n_left_before = n_kept_left + count_left(changes.removed, former.attribute, former.threshold());
+            keep_stats(index, stats, split, place, changes);
+            std::size_t const n_before = rows.size() + changes.removed.size() - changes.added.size();
+            tree_.set_aside(index, split, n_left_before, static_cast<Count>(n_before));
+            std::size_t const n_left = grower_.partition(rows, split.attribute, split.threshold);
+            Node const node = tree_.node(index);
+            grower_.grow(tree_, node.child(Side::left), std::span(rows).first(n_left), place.child(Side::left));
+            grower_.grow(tree_, node.child(Side::right), std::span(rows).subspan(n_left), place.child(Side::right));
         }
-        regrow(index, place, *decision.split, stats, rows);
+    }
+
+    // What is set aside gets every change, too, so that nothing of a deleted row lingers there. It is no part of the
+    // forest, so it costs nothing in the paper's measure.
+    void update_alternates(NodeIndex index, Place place, Changes const& changes) {
+        std::vector<NodeIndex> pairs;
+        for (Alternate const& alternate : tree_.alternates().all())
+            if (alternate.node == index)
+                pairs.push_back(alternate.pair);
+        UpdateCost cost = std::move(cost_);
+        for (NodeIndex const pair : pairs) {
+            std::vector<ChangedRow> removed(changes.removed.begin(), changes.removed.end());
+            std::vector<ChangedRow> added(changes.added.begin(), changes.added.end());
+            // Found anew each time, as a walk may set other children aside.
+            auto const find = [&]() -> Alternate& {
+                return *std::ranges::find(tree_.alternates().all(), pair, &Alternate::pair);
+            };
+            Alternate& its = find();
+            Attribute const attribute = its.attribute;
+            Value const threshold = its.threshold;
+            its.n_left += count_left(added, attribute, threshold) - count_left(removed, attribute, threshold);
+            its.n_rows = static_cast<Count>(its.n_rows + added.size() - removed.size());
+            std::size_t const n_removed = partition(removed, attribute, threshold);
+            std::size_t const n_added = partition(added, attribute, threshold);
+            Changes const left{std::span(removed).first(n_removed), std::span(added).first(n_added)};
+            Changes const right{std::span(removed).subspan(n_removed), std::span(added).subspan(n_added)};
+            if (!left.empty())
+                visit(pair, place.child(Side::left), left);
+            if (!right.empty())
+                visit(pair + 1, place.child(Side::right), right);
+        }
+        cost_ = std::move(cost);
+    }
+
+    // Where subtrees are postponed nothing is grown twice.
+    bool uses_alternates() const { return !lazy_ && tree_.n_unbuilt() == 0; }
+
+    void limit_alternates() {
+        if (tree_.alternates().empty())
+            return;
+        double const n_most = context_.tuning.max_alternate_share * static_cast<double>(context_.data.n_rows());
+        tree_.limit_alternates(static_cast<std::size_t>(n_most));
     }
 
     // The statistics to change: the node's own, or a copy if this is only a plan.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "hash.h"
 #include "impurity.h"
@@ -146,16 +147,51 @@ bool update_pair(NClasses n_classes, Word* record, Count const* totals, Dataset 
 
 // -------------------------------------------------------------------------------------------------------------- cuts
 
+// What is counted at a cut: rows in its bucket, at its value, and at the next value.
+enum Part : std::size_t { kBucket, kAt, kAtNext };
+
+// How counts are kept: in words of their own.
+struct Wide {
+    static constexpr Count kMost[] = {~Count{0}, ~Count{0}, ~Count{0}};
+    static std::size_t n_words(std::size_t n_classes) { return 3 * n_classes; }
+    static Count get(Word const* counts, std::size_t n_classes, Part part, std::size_t y) {
+        return counts[part * n_classes + y];
+    }
+    static void set(Word* counts, std::size_t n_classes, Part part, std::size_t y, Count count) {
+        counts[part * n_classes + y] = count;
+    }
+};
+
+// Or in 16 bits for buckets and 8 bits for values.
+struct Narrow {
+    static constexpr Count kMost[] = {65535, 255, 255};
+    static std::size_t n_words(std::size_t n_classes) { return n_classes; }
+    static Count get(Word const* counts, std::size_t n_classes, Part part, std::size_t y) {
+        auto const* const bytes = reinterpret_cast<std::uint8_t const*>(counts);
+        if (part != kBucket)
+            return bytes[(part + 1) * n_classes + y];
+        std::uint16_t count = 0;
+        std::memcpy(&count, bytes + 2 * y, sizeof count);
+        return count;
+    }
+    static void set(Word* counts, std::size_t n_classes, Part part, std::size_t y, Count count) {
+        auto* const bytes = reinterpret_cast<std::uint8_t*>(counts);
+        if (part != kBucket) {
+            bytes[(part + 1) * n_classes + y] = static_cast<std::uint8_t>(count);
+            return;
+        }
+        auto const narrow = static_cast<std::uint16_t>(count);
+        std::memcpy(bytes + 2 * y, &narrow, sizeof narrow);
+    }
+};
+
 // A record of cuts: a prefix, or boundaries.
-template <typename NClasses>
+template <typename NClasses, typename Counts>
 class Cuts {
 public:
-    // Per cut: rows in the bucket, rows at the value, rows at the next value.
-    enum Part : std::size_t { kBucket, kAt, kAtNext };
-
     Cuts(NClasses n_classes, Word* record, Ranks const& ranks) : n_classes_(n_classes), words_(record), ranks_(ranks) {}
 
-    [[nodiscard]] static std::size_t words_per_cut(NClasses n_classes) { return 2 + 3 * n_classes; }
+    [[nodiscard]] static std::size_t words_per_cut(NClasses n_classes) { return 2 + Counts::n_words(n_classes); }
 
     [[nodiscard]] std::size_t size() const { return words_[2]; }
     [[nodiscard]] bool are_boundaries() const { return record_kind(words_) == RecordKind::boundaries; }
@@ -166,10 +202,27 @@ public:
     }
     [[nodiscard]] Word& value(std::size_t cut) const { return at(cut)[0]; }
     [[nodiscard]] Word& next(std::size_t cut) const { return at(cut)[1]; }
-    [[nodiscard]] Count* counts(std::size_t cut, Part part) const { return at(cut) + 2 + part * n_classes_; }
+    [[nodiscard]] Count get(std::size_t cut, Part part, std::size_t y) const {
+        return Counts::get(at(cut) + 2, n_classes_, part, y);
+    }
+    void set(std::size_t cut, Part part, std::size_t y, Count count) const {
+        Counts::set(at(cut) + 2, n_classes_, part, y, count);
+    }
+
+    // False if there is no room for so many.
+    bool raise(std::size_t cut, Part part, Vote vote) const {
+        Count const count = get(cut, part, vote.label) + vote.weight;
+        set(cut, part, vote.label, count);
+        return count <= Counts::kMost[part];
+    }
 
     [[nodiscard]] bool is_valid(std::size_t cut) const {
-        return next(cut) != kNoValue && are_mixed(n_classes_, counts(cut, kAt), counts(cut, kAtNext));
+        if (next(cut) == kNoValue)
+            return false;
+        int n_present = 0;
+        for (std::size_t y = 0; y < n_classes_; ++y)
+            n_present += get(cut, kAt, y) + get(cut, kAtNext, y) > 0 ? 1 : 0;
+        return n_present > 1;
     }
     [[nodiscard]] std::size_t n_valid() const {
         std::size_t n = 0;
@@ -181,7 +234,8 @@ public:
     void offer(BestSplit& best, Workspace& work) const {
         work.left.assign(n_classes_, 0);
         for (std::size_t cut = 0; cut < size(); ++cut) {
-            accumulate(n_classes_, work.left.data(), counts(cut, kBucket));
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                work.left[y] += get(cut, kBucket, y);
             if (is_sampled(cut))
                 best.offer(
                     n_classes_, record_attribute(words_), work.left.data(), [&] { return ranks_(value(cut)); },
@@ -209,23 +263,6 @@ public:
         return n_valid;
     }
 
-    // Counts a row at a value whose first cut not below it is `cut`.
-    void count(std::size_t cut, Value row_value, Label label, Count weight) const {
-        if (cut < size()) {
-            counts(cut, kBucket)[label] += weight;
-            if (value(cut) == row_value)
-                counts(cut, kAt)[label] += weight;
-        }
-        if (cut == 0)
-            return;
-        if (row_value < next(cut - 1)) {
-            next(cut - 1) = row_value;
-            std::fill_n(counts(cut - 1, kAtNext), std::size_t{n_classes_}, Count{0});
-        }
-        if (row_value == next(cut - 1))
-            counts(cut - 1, kAtNext)[label] += weight;
-    }
-
     [[nodiscard]] bool update(Dataset const& data, Changes const& changes, SampleSize const& sample_size,
                               Workspace& work) {
         Attribute const attribute = record_attribute(words_);
@@ -245,7 +282,7 @@ public:
             if (!settle_nexts())
                 return false;
             // Values without rows are no cuts.
-            drop([this](std::size_t cut) { return all_zero(n_classes_, counts(cut, kAt)); });
+            drop([this](std::size_t cut) { return all_zero(cut, kAt); });
         }
         return is_of_use(sample(sample_size.n_thresholds, work), sample_size);
     }
@@ -276,21 +313,50 @@ private:
         return begin;
     }
 
+    [[nodiscard]] bool all_zero(std::size_t cut, Part part) const {
+        Count any = 0;
+        for (std::size_t y = 0; y < n_classes_; ++y)
+            any |= get(cut, part, y);
+        return any == 0;
+    }
+
     void remove(Value row_value, Vote vote) {
         std::size_t const cut = first_cut_from(row_value);
         if (cut < size()) {
-            counts(cut, kBucket)[vote.label] -= vote.weight;
+            lower(cut, kBucket, vote);
             if (value(cut) == row_value)
-                lower(counts(cut, kAt)[vote.label], vote.weight);
+                may_differ_ |= lower(cut, kAt, vote) == 0;
         }
+        // Which candidates there are, and which are valid, can only differ if a class leaves a value or comes to one.
         if (cut > 0 && next(cut - 1) == row_value)
-            lower(counts(cut - 1, kAtNext)[vote.label], vote.weight);
+            may_differ_ |= lower(cut - 1, kAtNext, vote) == 0;
     }
 
-    // Which candidates there are, and which are valid, can only differ if a class leaves a value or comes to one.
-    void lower(Count& count, Count weight) {
-        count -= weight;
-        may_differ_ |= count == 0;
+    Count lower(std::size_t cut, Part part, Vote vote) const {
+        Count const count = get(cut, part, vote.label) - vote.weight;
+        set(cut, part, vote.label, count);
+        return count;
+    }
+
+    // Counts a row at a value whose first cut not below it is `cut`; false if there is no room for it.
+    [[nodiscard]] bool count(std::size_t cut, Value row_value, Vote vote) {
+        may_differ_ = true;
+        bool has_room = true;
+        if (cut < size()) {
+            has_room = raise(cut, kBucket, vote);
+            if (value(cut) == row_value)
+                has_room = raise(cut, kAt, vote) && has_room;
+        }
+        if (cut == 0)
+            return has_room;
+        if (row_value < next(cut - 1)) {
+            next(cut - 1) = row_value;
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                set(cut - 1, kAtNext, y, 0);
+        }
+        if (row_value == next(cut - 1))
+            has_room = raise(cut - 1, kAtNext, vote) && has_room;
+        return has_room;
     }
 
     // False if the value is a new one within the bound: its bucket cannot be told from the others'.
@@ -299,9 +365,7 @@ private:
         bool const is_known = cut < size() && value(cut) == row_value;
         if (!is_known && row_value != kMissing && ranks_(row_value) <= bound())
             return false;
-        may_differ_ = true;
-        count(cut, row_value, vote.label, vote.weight);
-        return true;
+        return count(cut, row_value, vote);
     }
 
     // False unless the row leaves its run what it is: of one class, or a single value.
@@ -312,21 +376,23 @@ private:
             return false;  // between a candidate and its next value
         // A value of the run, and the rows there: all rows of a run of several values are of the class of these.
         Value const known = is_first_run ? value(0) : next(cut - 1);
-        std::span<Count const> const at_known{is_first_run ? counts(0, kAt) : counts(cut - 1, kAtNext), n_classes_};
-        bool const is_of_one_class = is_pure(at_known) && at_known[vote.label] > 0;
-        bool const is_single_value = !is_pure(at_known) || (!is_first_run && cut < size() && value(cut) == known);
+        std::size_t const known_cut = is_first_run ? 0 : cut - 1;
+        Part const part = is_first_run ? kAt : kAtNext;
+        int n_present = 0;
+        for (std::size_t y = 0; y < n_classes_; ++y)
+            n_present += get(known_cut, part, y) > 0 ? 1 : 0;
+        bool const is_of_one_class = n_present <= 1 && get(known_cut, part, vote.label) > 0;
+        bool const is_single_value = n_present > 1 || (!is_first_run && cut < size() && value(cut) == known);
         if (!is_of_one_class && !(is_single_value && row_value == known))
             return false;
-        may_differ_ = true;
-        count(cut, row_value, vote.label, vote.weight);
-        return true;
+        return count(cut, row_value, vote);
     }
 
     // Whether the boundaries are known once the rows are counted: not if a value beside one of them lost its last row,
     // which makes neighbours of others.
     [[nodiscard]] bool update_boundaries() {
         for (std::size_t cut = 0; cut < size(); ++cut)
-            if (all_zero(n_classes_, counts(cut, kAt)) || all_zero(n_classes_, counts(cut, kAtNext)))
+            if (all_zero(cut, kAt) || all_zero(cut, kAtNext))
                 return false;
         drop([this](std::size_t cut) { return !is_valid(cut); });
         return true;
@@ -344,15 +410,14 @@ private:
     // it is the next value of that one. False if it is not known.
     [[nodiscard]] bool settle_nexts() const {
         for (std::size_t cut = size(); cut-- > 0;) {
-            auto const is_lost = [this](std::size_t i) {
-                return next(i) != kNoValue && all_zero(n_classes_, counts(i, kAtNext));
-            };
+            auto const is_lost = [this](std::size_t i) { return next(i) != kNoValue && all_zero(i, kAtNext); };
             if (is_lost(cut) && cut + 1 < size() && value(cut + 1) == next(cut)) {
                 next(cut) = next(cut + 1);
-                std::copy_n(counts(cut + 1, kAtNext), std::size_t{n_classes_}, counts(cut, kAtNext));
+                for (std::size_t y = 0; y < n_classes_; ++y)
+                    set(cut, kAtNext, y, get(cut + 1, kAtNext, y));
             }
             // A cut that goes away itself needs no next value, unless the cut below asks for it.
-            if (is_lost(cut) && !all_zero(n_classes_, counts(cut, kAt)))
+            if (is_lost(cut) && !all_zero(cut, kAt))
                 return false;
         }
         return true;
@@ -365,7 +430,8 @@ private:
         for (std::size_t cut = 0; cut < size(); ++cut) {
             if (is_dropped(cut)) {
                 if (cut + 1 < size())
-                    accumulate(n_classes_, counts(cut + 1, kBucket), counts(cut, kBucket));
+                    for (std::size_t y = 0; y < n_classes_; ++y)
+                        set(cut + 1, kBucket, y, get(cut + 1, kBucket, y) + get(cut, kBucket, y));
                 continue;
             }
             if (n_kept < cut)
@@ -386,6 +452,8 @@ private:
 
 template <typename NClasses>
 class Scan {
+    using WideCuts = Cuts<NClasses, Wide>;
+
 public:
     Scan(NClasses n_classes, NodeView const& node, Attribute attribute, Workspace& work)
         : n_classes_(n_classes), node_(node), attribute_(attribute), work_(work), ranks_(node.key, attribute) {}
@@ -398,11 +466,11 @@ public:
             size.n_thresholds != kAllThresholds && !column->is_coded() && node_.slots.size() >= size.min_sampled_rows;
         std::uint32_t const n_wanted = wanted(size, records != nullptr);
         if (may_sample && sample(column->plain(), n_wanted)) {
-            Cuts<NClasses> const cuts(n_classes_, work_.record.data(), ranks_);
+            WideCuts const cuts(n_classes_, work_.record.data(), ranks_);
             cuts.sample(size.n_thresholds, work_);
             cuts.offer(best, work_);
             if (records != nullptr)
-                records->insert(records->end(), work_.record.begin(), work_.record.end());
+                append_record(*records);
             return true;
         }
         tabulate(node_, attribute_, work_);
@@ -423,14 +491,16 @@ private:
         return size.n_thresholds + (is_recorded ? size.reserve : 0);
     }
 
-    // The rows at the higher value are in work.left.
+    // The rows at the higher value are in work.at_high.
     bool take_pair(TwoValued values, BestSplit& best, WipedVector<Word>* records) {
-        at_high_.assign(work_.left.begin(), work_.left.end());
-        if (all_zero(n_classes_, at_high_.data()) || std::ranges::equal(at_high_, node_.totals))
+        Count n_high = 0;
+        for (std::size_t y = 0; y < n_classes_; ++y)
+            n_high += work_.at_high[y];
+        if (n_high == 0 || n_high == best.scoring().n_rows)
             return false;
-        offer_pair(n_classes_, attribute_, values, at_high_.data(), ranks_, best, work_);
+        offer_pair(n_classes_, attribute_, values, work_.at_high.data(), ranks_, best, work_);
         if (records != nullptr)
-            append_pair(attribute_, values, at_high_, *records);
+            append_pair(attribute_, values, work_.at_high, *records);
         return true;
     }
 
@@ -439,7 +509,7 @@ private:
         if (n_values < 2)
             return false;
         if (n_values == 2) {
-            work_.left.assign(table(1), table(1) + n_classes_);
+            work_.at_high.assign(table(1), table(1) + n_classes_);
             return take_pair({work_.values[0], work_.values[1]}, best, records);
         }
         offer_table(size.n_thresholds, best);
@@ -486,12 +556,49 @@ private:
         bool const are_boundaries =
             n_wanted == kAllThresholds || n_valid < n_wanted ||
             are_boundaries_shorter(static_cast<double>(n_valid), n_wanted, static_cast<double>(work_.values.size()));
-        std::size_t const begin = records.size();
+        work_.record.clear();
         if (are_boundaries)
-            append_cuts(RecordKind::boundaries, kEverything, n_valid, records);
+            append_cuts(RecordKind::boundaries, kEverything, n_valid, work_.record);
         else
-            append_cuts(RecordKind::prefix, nth_lowest(work_.ranks, n_wanted), work_.values.size(), records);
-        Cuts<NClasses>(n_classes_, records.data() + begin, ranks_).sample(size.n_thresholds, work_);
+            append_cuts(RecordKind::prefix, nth_lowest(work_.ranks, n_wanted), work_.values.size(), work_.record);
+        work_.record.note_size();
+        WideCuts(n_classes_, work_.record.data(), ranks_).sample(size.n_thresholds, work_);
+        append_record(records);
+    }
+
+    // Appends the record that was made, narrow if its counts allow it.
+    void append_record(WipedVector<Word>& records) const {
+        WideCuts const wide(n_classes_, work_.record.data(), ranks_);
+        if (!fits_narrow(wide)) {
+            records.insert(records.end(), work_.record.begin(), work_.record.end());
+            return;
+        }
+        using NarrowCuts = Cuts<NClasses, Narrow>;
+        std::size_t const begin = records.size();
+        std::size_t const header = kValidHeader + work_.record[5];
+        std::size_t const n_words = header + wide.size() * NarrowCuts::words_per_cut(n_classes_);
+        records.insert(records.end(), work_.record.begin(), work_.record.begin() + static_cast<std::ptrdiff_t>(header));
+        records.resize(begin + n_words, 0);
+        records[begin] |= kNarrow;
+        records[begin + 1] = static_cast<Word>(n_words);
+        NarrowCuts const narrow(n_classes_, records.data() + begin, ranks_);
+        for (std::size_t cut = 0; cut < wide.size(); ++cut) {
+            narrow.value(cut) = wide.value(cut);
+            narrow.next(cut) = wide.next(cut);
+            for (Part const part : {kBucket, kAt, kAtNext})
+                for (std::size_t y = 0; y < n_classes_; ++y)
+                    narrow.set(cut, part, y, wide.get(cut, part, y));
+        }
+    }
+
+    [[nodiscard]] bool fits_narrow(WideCuts const& cuts) const {
+        if (sum(node_.totals) > Narrow::kMost[kBucket])
+            return false;
+        for (std::size_t cut = 0; cut < cuts.size(); ++cut)
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                if (std::max(cuts.get(cut, kAt, y), cuts.get(cut, kAtNext, y)) > Narrow::kMost[kAt])
+                    return false;
+        return true;
     }
 
     // Whether the i-th value of the table is a cut of such a record.
@@ -540,7 +647,7 @@ private:
     void finish(Vector& records, std::size_t begin, std::size_t n_cuts, std::uint64_t bound) const {
         records[begin + 1] = static_cast<Word>(records.size() - begin);
         records[begin + 2] = static_cast<Word>(n_cuts);
-        Cuts<NClasses>(n_classes_, records.data() + begin, ranks_).set_bound(bound);
+        WideCuts(n_classes_, records.data() + begin, ranks_).set_bound(bound);
     }
 
     // Finds a prefix without sorting the column: one pass to find the values within a guessed bound, one pass to count.
@@ -568,14 +675,14 @@ private:
     bool sample_within(std::uint64_t bound, std::uint32_t n_wanted) {
         select_within(bound);
         std::size_t const n_cuts = work_.values.size();
-        std::size_t const stride = Cuts<NClasses>::words_per_cut(n_classes_);
+        std::size_t const stride = WideCuts::words_per_cut(n_classes_);
         work_.record.clear();
         append_header(RecordKind::prefix, n_cuts, work_.record);
         std::size_t const header = work_.record.size();
         work_.record.resize(header + n_cuts * stride, 0);
         work_.record.note_size();
         finish(work_.record, 0, n_cuts, bound);
-        Cuts<NClasses> cuts(n_classes_, work_.record.data(), ranks_);
+        WideCuts cuts(n_classes_, work_.record.data(), ranks_);
         for (std::size_t cut = 0; cut < n_cuts; ++cut)
             cuts.value(cut) = work_.values[cut];
         work_.places.resize(node_.slots.size());
@@ -592,7 +699,7 @@ private:
 
     // Counts the rows of the node, whose places among the cuts are known. Cuts are at values of rows, so the least
     // value in the bucket behind a cut is its next value.
-    void count_rows(Cuts<NClasses> const& cuts) {
+    void count_rows(WideCuts const& cuts) {
         std::size_t const n_cuts = cuts.size();
         work_.minima.assign(n_cuts + 1, kNoValue);
         work_.minima.note_size();
@@ -604,15 +711,16 @@ private:
         }
         for (std::size_t cut = 0; cut < n_cuts; ++cut) {
             cuts.next(cut) = work_.minima[cut + 1];
-            std::copy_n(work_.histogram.data() + cut * n_classes_, std::size_t{n_classes_},
-                        cuts.counts(cut, Cuts<NClasses>::kBucket));
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                cuts.set(cut, kBucket, y, work_.histogram[cut * n_classes_ + y]);
         }
         for (std::size_t i = 0; i < node_.slots.size(); ++i) {
             std::size_t const bucket = work_.places[i];
+            Vote const vote{node_.labels[i], node_.weight(i)};
             if (bucket < n_cuts && work_.values[bucket] == work_.gathered[i])
-                cuts.counts(bucket, Cuts<NClasses>::kAt)[node_.labels[i]] += node_.weight(i);
+                cuts.raise(bucket, kAt, vote);
             if (bucket > 0 && work_.minima[bucket] == work_.gathered[i])
-                cuts.counts(bucket - 1, Cuts<NClasses>::kAtNext)[node_.labels[i]] += node_.weight(i);
+                cuts.raise(bucket - 1, kAtNext, vote);
         }
     }
 
@@ -636,8 +744,31 @@ private:
     Attribute attribute_;
     Workspace& work_;
     Ranks ranks_;
-    std::vector<Count>& at_high_ = work_.at_high;
 };
+
+// Calls the function with the cuts of a record.
+template <typename NClasses, typename Function>
+decltype(auto) with_cuts(NClasses n_classes, Word* record, Key node, Function&& function) {
+    Ranks const ranks(node, record_attribute(record));
+    if (is_narrow(record))
+        return function(Cuts<NClasses, Narrow>(n_classes, record, ranks));
+    return function(Cuts<NClasses, Wide>(n_classes, record, ranks));
+}
+
+template <typename A, typename B>
+bool are_equal(std::size_t n_classes, A const& a, B const& b) {
+    if (a.size() != b.size())
+        return false;
+    for (std::size_t cut = 0; cut < a.size(); ++cut) {
+        if (a.value(cut) != b.value(cut) || a.next(cut) != b.next(cut) || a.is_sampled(cut) != b.is_sampled(cut))
+            return false;
+        for (Part const part : {kBucket, kAt, kAtNext})
+            for (std::size_t y = 0; y < n_classes; ++y)
+                if (a.get(cut, part, y) != b.get(cut, part, y))
+                    return false;
+    }
+    return true;
+}
 
 }  // namespace
 
@@ -653,7 +784,7 @@ bool update_valid(Word* record, Key node, std::span<Count const> totals, Dataset
     return with_classes(totals.size(), [&](auto n_classes) {
         if (record_kind(record) == RecordKind::pair)
             return update_pair(n_classes, record, totals.data(), data, changes);
-        return Cuts(n_classes, record, Ranks(node, record_attribute(record))).update(data, changes, size, work);
+        return with_cuts(n_classes, record, node, [&](auto cuts) { return cuts.update(data, changes, size, work); });
     });
 }
 
@@ -664,7 +795,7 @@ void offer_valid(Word const* record, Key node, BestSplit& best, Workspace& work)
             offer_pair(n_classes, record_attribute(record), {record[2], record[3]}, record + kPairHeader, ranks, best,
                        work);
         else
-            Cuts(n_classes, const_cast<Word*>(record), ranks).offer(best, work);
+            with_cuts(n_classes, const_cast<Word*>(record), node, [&](auto cuts) { cuts.offer(best, work); });
     });
 }
 
@@ -678,18 +809,12 @@ bool valid_equals_recount(Word const* record, NodeView const& node, std::uint32_
                std::equal(record + kPairHeader, record + record_length(record),
                           work.value_counts.begin() + static_cast<std::ptrdiff_t>(n_classes));
     }
-    Cuts const cuts(n_classes, const_cast<Word*>(record), Ranks(node.key, attribute));
-    Scan(n_classes, node, attribute, work).record_again(kind, cuts.bound());
-    Cuts const recount(n_classes, work.record.data(), Ranks(node.key, attribute));
-    if (cuts.size() != recount.size())
-        return false;
-    std::size_t const n_valid = recount.sample(n_thresholds, work);
-    for (std::size_t cut = 0; cut < cuts.size(); ++cut)
-        if (cuts.is_sampled(cut) != recount.is_sampled(cut) ||
-            !std::equal(&cuts.value(cut), &cuts.value(cut) + Cuts<std::size_t>::words_per_cut(n_classes),
-                        &recount.value(cut)))
-            return false;
-    return kind == RecordKind::boundaries || n_valid >= n_thresholds;
+    return with_cuts(n_classes, const_cast<Word*>(record), node.key, [&](auto cuts) {
+        Scan(n_classes, node, attribute, work).record_again(kind, cuts.bound());
+        Cuts<std::size_t, Wide> const recount(n_classes, work.record.data(), Ranks(node.key, attribute));
+        std::size_t const n_valid = recount.sample(n_thresholds, work);
+        return are_equal(n_classes, cuts, recount) && (kind == RecordKind::boundaries || n_valid >= n_thresholds);
+    });
 }
 
 }  // namespace deciduous

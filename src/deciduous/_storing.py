@@ -43,7 +43,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     """The part of a forest that turns it into bytes and back."""
 
     # Sizes that trade memory for time and never change a forest; see Tuning in the core. Tests vary them.
-    _tuning: ClassVar[dict[str, int]] = {}
+    _tuning: ClassVar[dict[str, float]] = {}
 
     _forest: _core.Forest
     _columns: Columns

@@ -49,6 +49,8 @@ public:
         params_ = random_params();
         tuning_.min_cached_rows = static_cast<std::uint32_t>(pick(0, 2) == 0 ? 1 : pick(2, 64));
         tuning_.max_bytes_per_row = static_cast<std::uint32_t>(pick(0, 2) == 0 ? pick(1, 64) : 1000000);
+        tuning_.min_alternate_rows = static_cast<std::uint32_t>(pick(0, 1) == 0 ? 1 : pick(2, 300));
+        tuning_.max_alternate_share = pick(0, 2) == 0 ? 0.3 : 3.0;
         tuning_.min_sampled_rows = static_cast<std::uint32_t>(pick(1, 300));
         tuning_.max_codes = static_cast<std::uint32_t>(pick(0, 1) == 0 ? 256 : pick(1, 8));
         tuning_.reserve = static_cast<std::uint32_t>(pick(0, 3));
@@ -115,11 +117,18 @@ private:
         }
     }
 
+    // Heavy rows make counts that need all of their bits.
+    Count random_weight() {
+        if (!has_weights_)
+            return 1;
+        return static_cast<Count>(pick(0, 9) == 0 ? pick(100, 5000) : pick(1, 3));
+    }
+
     std::vector<Row> new_rows(std::size_t n) {
         std::vector<Row> rows;
         for (std::size_t i = 0; i < n; ++i) {
             auto const label = static_cast<Label>(pick(0, 9) == 0 ? pick(0, n_classes_ - 1) : 0);
-            Row row{next_id_++, {}, {label, static_cast<Count>(has_weights_ ? pick(1, 3) : 1)}};
+            Row row{next_id_++, {}, {label, random_weight()}};
             for (std::size_t column = 0; column < column_kinds_.size(); ++column)
                 row.x.push_back(random_value(column_kinds_[column], n_categories_[column]));
             rows.push_back(std::move(row));
