@@ -8,6 +8,7 @@
 #include "error.h"
 #include "hash.h"
 #include "serialize.h"
+#include "walk.h"
 
 namespace deciduous {
 
@@ -342,15 +343,19 @@ void Forest::predict_chunk(DenseRows const& rows, std::span<double> shares) cons
     for (Tree const& tree : trees_) {
         if (!has_rows(tree))
             continue;
-        Node const& root = tree.node(Tree::kRoot);
         ++n_trees_with_rows;
-        for (std::size_t i = 0; i < rows.n_rows(); ++i) {
-            Value const* const row = rows.row(i);
-            Node const* node = &root;
-            while (node->is_split())
-                node = &tree.node(node->link + (row[node->attribute] <= node->threshold() ? 0 : 1));
-            add_shares(tree.counts(*node), shares.subspan(i * n_classes, n_classes));
-        }
+        Node const* const nodes = &tree.node(Tree::kRoot);
+        walk_side_by_side(
+            rows.n_rows(), Tree::kRoot,
+            [&](std::size_t i, NodeIndex& index) {
+                Node const& node = nodes[index];
+                bool const is_right = rows.row(i)[node.attribute] > node.threshold();
+                index = node.is_split() ? node.link + (is_right ? 1 : 0) : index;
+                return node.is_split();
+            },
+            [&](std::size_t i, NodeIndex index) {
+                add_shares(tree.counts(tree.node(index)), shares.subspan(i * n_classes, n_classes));
+            });
     }
     for (double& share : shares)
         share /= static_cast<double>(n_trees_with_rows);

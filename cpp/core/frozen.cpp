@@ -10,6 +10,7 @@
 #include "error.h"
 #include "parallel.h"
 #include "params.h"
+#include "walk.h"
 
 namespace deciduous {
 
@@ -82,17 +83,20 @@ std::vector<double> FrozenForest::predict(Matrix const& rows, std::size_t n_thre
 void FrozenForest::predict_chunk(DenseRows const& rows, std::span<double> shares) const {
     for (FrozenTree const& tree : trees_) {
         Split const* const splits = splits_.data() + tree.first_split;
-        for (std::size_t i = 0; i < rows.n_rows(); ++i) {
-            Value const* const row = rows.row(i);
-            Link link = tree.root;
-            while (link < kLeaf) {
+        walk_side_by_side(
+            rows.n_rows(), tree.root,
+            [&](std::size_t i, Link& link) {
+                if (link >= kLeaf)
+                    return false;
                 Split const& split = splits[link];
-                link = row[split.attribute] <= split.threshold ? split.left : split.right;
-            }
-            auto const its_leaf = leaf_value(link);
-            for (std::size_t y = 0; y < n_classes_; ++y)
-                shares[i * n_classes_ + y] += its_leaf[y];
-        }
+                link = rows.row(i)[split.attribute] <= split.threshold ? split.left : split.right;
+                return true;
+            },
+            [&](std::size_t i, Link link) {
+                auto const its_leaf = leaf_value(link);
+                for (std::size_t y = 0; y < n_classes_; ++y)
+                    shares[i * n_classes_ + y] += its_leaf[y];
+            });
     }
     for (double& share : shares)
         share /= static_cast<double>(trees_.size());
