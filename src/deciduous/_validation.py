@@ -190,6 +190,8 @@ def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
     if int(given.max()) > LARGEST_ID:
         raise InvalidInputError(f"Row id {given.max()} is too large: ids go up to {LARGEST_ID}.")
     row_ids = np.ascontiguousarray(given, dtype=np.int64)
+    if len(row_ids) == 1:
+        return row_ids
     values, counts = np.unique(row_ids, return_counts=True)
     if len(values) < len(row_ids):
         raise InvalidInputError(f"Row ids must be given once each, but {shown(values[counts > 1])} came twice or more.")
