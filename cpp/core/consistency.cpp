@@ -106,7 +106,7 @@ private:
             return std::nullopt;
         if (auto reason = find_inconsistency(*stats, grower_.view(rows, place.key), place, params_, worker_.work))
             return reason;
-        auto const best = grower_.best_split(*stats, place.key);
+        auto const best = grower_.best_split(*stats, place.key, sampling_at(place.depth, params_));
         if (!best || best->attribute != node.attribute || best->threshold != node.threshold() ||
             best->n_left != stats->n_left())
             return "its split is not the best of its candidates";

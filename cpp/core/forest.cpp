@@ -345,13 +345,16 @@ void Forest::predict_chunk(DenseRows const& rows, std::span<double> shares) cons
             continue;
         ++n_trees_with_rows;
         Node const* const nodes = &tree.node(Tree::kRoot);
+        Value const* const values = rows.row(0);
+        std::size_t const stride = data_.n_attributes();
         walk_side_by_side(
             rows.n_rows(), Tree::kRoot,
             [&](std::size_t i, NodeIndex& index) {
-                Node const& node = nodes[index];
-                bool const is_right = rows.row(i)[node.attribute] > node.threshold();
-                index = node.is_split() ? node.link + (is_right ? 1 : 0) : index;
-                return node.is_split();
+                Node const node = nodes[index];
+                if (!node.is_split())
+                    return false;
+                index = node.link + (values[i * stride + node.attribute] > node.threshold() ? 1 : 0);
+                return true;
             },
             [&](std::size_t i, NodeIndex index) {
                 add_shares(tree.counts(tree.node(index)), shares.subspan(i * n_classes, n_classes));

@@ -96,8 +96,7 @@ bool Grower::scan(NodeView const& node, Attribute attribute, Sampling const& sam
                   WipedVector<Word>* records) {
     if (sampling.scheme == CandidateScheme::valid)
         return scan_valid(node, attribute, sample_size(sampling), best, records, worker_.work);
-    UniformShape const shape{sampling.n_thresholds, sampling.kind == NodeKind::random};
-    return scan_uniform(node, attribute, shape, best, records, worker_.work);
+    return scan_uniform(node, attribute, uniform_shape(sampling), best, records, worker_.work);
 }
 
 void Grower::gather_bits(NodeView& node) {
@@ -156,13 +155,13 @@ Grower::Found Grower::find_split(NodeView node, Sampling const& sampling) {
     return {*split, is_recorded ? &found : nullptr};
 }
 
-std::optional<Split> Grower::best_split(SplitStats const& stats, Key key) {
+std::optional<Split> Grower::best_split(SplitStats const& stats, Key key, Sampling const& sampling) {
     Scoring const its_scoring = scoring(stats.totals());
     BestSplit best(its_scoring);
     Word const* record = stats.first_record();
     for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record)) {
-        if (record_kind(record) == RecordKind::uniform)
-            offer_uniform(record, best, worker_.work);
+        if (sampling.scheme == CandidateScheme::uniform)
+            offer_uniform(record, key, uniform_shape(sampling), best, worker_.work);
         else
             offer_valid(record, key, best, worker_.work);
     }

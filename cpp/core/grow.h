@@ -186,7 +186,7 @@ public:
     [[nodiscard]] Found find_split(NodeView node, Sampling const& sampling);
 
     // The best split that known candidates offer.
-    [[nodiscard]] std::optional<Split> best_split(SplitStats const& stats, Key key);
+    [[nodiscard]] std::optional<Split> best_split(SplitStats const& stats, Key key, Sampling const& sampling);
 
     // Offers the candidates of an attribute and records them if asked to; false if it is constant.
     [[nodiscard]] bool scan(NodeView const& node, Attribute attribute, Sampling const& sampling, BestSplit& best,
@@ -200,6 +200,9 @@ public:
     // Moves the rows left of the split to the front, keeping their order on both sides; how many they are.
     std::size_t partition(std::span<Slot> rows, Attribute attribute, Value threshold);
 
+    [[nodiscard]] static UniformShape uniform_shape(Sampling const& sampling) {
+        return {sampling.n_thresholds, sampling.kind == NodeKind::random};
+    }
     [[nodiscard]] SampleSize sample_size(Sampling const& sampling) const {
         return {sampling.n_thresholds, tuning_.reserve, tuning_.min_sampled_rows};
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arrivals.h"
+#include "pairs.h"
 
 namespace deciduous {
 
@@ -157,11 +158,36 @@ bool make_record(NClasses n_classes, NodeView const& node, Attribute attribute, 
     return true;
 }
 
+// Of two values, all arrivals between them make the same split, so the first one wins.
+template <typename NClasses>
+void offer_uniform_pair(NClasses n_classes, Key node, Attribute attribute, TwoValued values, Count const* at_high,
+                        UniformShape shape, BestSplit& best, Workspace& work) {
+    bool const is_missing_cut = values.high == kMissing;
+    offer_pair(
+        n_classes, attribute, at_high, best, work, [&] { return std::uint64_t{is_missing_cut ? shape.n_arrivals : 0}; },
+        [&] { return is_missing_cut ? kInfinity : Arrivals(node, attribute, values.low, values.high).next(); });
+}
+
+// False if the attribute is constant. The rows at the higher value are in work.at_high.
+template <typename NClasses>
+bool take_pair(NClasses n_classes, NodeView const& node, Attribute attribute, TwoValued values, UniformShape shape,
+               BestSplit& best, WipedVector<Word>* records, Workspace& work) {
+    Count const n_high = sum(work.at_high);
+    if (n_high == 0 || n_high == best.scoring().n_rows)
+        return false;
+    offer_uniform_pair(n_classes, node.key, attribute, values, work.at_high.data(), shape, best, work);
+    if (records != nullptr)
+        append_pair(attribute, values, work.at_high, *records);
+    return true;
+}
+
 }  // namespace
 
 bool scan_uniform(NodeView const& node, Attribute attribute, UniformShape shape, BestSplit& best,
                   WipedVector<Word>* records, Workspace& work) {
     return with_classes(node.totals.size(), [&](auto n_classes) {
+        if (auto const values = count_two_valued(node, attribute, work))
+            return take_pair(n_classes, node, attribute, *values, shape, best, records, work);
         if (!make_record(n_classes, node, attribute, shape, work))
             return false;
         UniformCuts(n_classes, work.record.data()).offer(best, work);
@@ -175,9 +201,14 @@ bool update_uniform(Word* record, std::size_t n_classes, Dataset const& data, Ch
     return with_classes(n_classes, [&](auto n) { return UniformCuts(n, record).update(data, changes); });
 }
 
-void offer_uniform(Word const* record, BestSplit& best, Workspace& work) {
-    with_classes(best.scoring().totals.size(),
-                 [&](auto n_classes) { UniformCuts(n_classes, const_cast<Word*>(record)).offer(best, work); });
+void offer_uniform(Word const* record, Key node, UniformShape shape, BestSplit& best, Workspace& work) {
+    with_classes(best.scoring().totals.size(), [&](auto n_classes) {
+        if (record_kind(record) == RecordKind::pair)
+            offer_uniform_pair(n_classes, node, record_attribute(record), pair_values(record), record + kPairHeader,
+                               shape, best, work);
+        else
+            UniformCuts(n_classes, const_cast<Word*>(record)).offer(best, work);
+    });
 }
 
 bool uniform_equals_recount(Word const* record, NodeView const& node, UniformShape shape, Workspace& work) {

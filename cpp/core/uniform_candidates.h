@@ -23,7 +23,7 @@ struct UniformShape {
 // again.
 [[nodiscard]] bool update_uniform(Word* record, std::size_t n_classes, Dataset const& data, Changes const& changes);
 
-void offer_uniform(Word const* record, BestSplit& best, Workspace& work);
+void offer_uniform(Word const* record, Key node, UniformShape shape, BestSplit& best, Workspace& work);
 
 [[nodiscard]] bool uniform_equals_recount(Word const* record, NodeView const& node, UniformShape shape,
                                           Workspace& work);

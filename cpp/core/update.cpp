@@ -147,7 +147,7 @@ private:
         Grower::Found decision{std::nullopt, &stats};
         if (!grower_.must_be_leaf(stats.totals(), place.depth)) {
             if (knowledge == Knowledge::complete) {
-                decision.split = grower_.best_split(stats, place.key);
+                decision.split = grower_.best_split(stats, place.key, sampling);
             } else {
                 rows_after(index, changes, rows.slots);
                 decision = decide_from_rows(stats, knowledge, grower_.view(rows.slots, place.key), sampling);
@@ -412,7 +412,7 @@ private:
     Grower::Found decide_from_rows(SplitStats& stats, Knowledge knowledge, NodeView const& view,
                                    Sampling const& sampling) {
         if (knowledge == Knowledge::needs_scans && rescan_stale(stats, view, sampling))
-            return {grower_.best_split(stats, view.key), &stats};
+            return {grower_.best_split(stats, view.key, sampling), &stats};
         auto const [split, found] = grower_.find_split(view, sampling);
         if (found != nullptr)
             stats.assign(*found);

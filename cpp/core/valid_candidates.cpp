@@ -7,6 +7,7 @@
 #include "hash.h"
 #include "impurity.h"
 #include "kernels.h"
+#include "pairs.h"
 #include "table.h"
 
 namespace deciduous {
@@ -104,45 +105,11 @@ std::uint64_t last_wanted(std::vector<std::uint64_t>& ranks, std::uint32_t n_wan
 // ------------------------------------------------------------------------------------------------------------- pairs
 
 template <typename NClasses>
-void offer_pair(NClasses n_classes, Attribute attribute, TwoValued values, Count const* at_high, Ranks const& ranks,
-                BestSplit& best, Workspace& work) {
-    work.left.resize(n_classes);
-    for (std::size_t y = 0; y < n_classes; ++y)
-        work.left[y] = best.scoring().totals[y] - at_high[y];
-    best.offer(
-        n_classes, attribute, work.left.data(), [&] { return ranks(values.low); },
+void offer_valid_pair(NClasses n_classes, Attribute attribute, TwoValued values, Count const* at_high,
+                      Ranks const& ranks, BestSplit& best, Workspace& work) {
+    offer_pair(
+        n_classes, attribute, at_high, best, work, [&] { return ranks(values.low); },
         [&] { return threshold_between(values.low, values.high); });
-}
-
-void append_pair(Attribute attribute, TwoValued values, std::span<Count const> at_high, WipedVector<Word>& records) {
-    records.push_back(record_tag(RecordKind::pair, attribute));
-    records.push_back(static_cast<Word>(kPairHeader + at_high.size()));
-    records.push_back(values.low);
-    records.push_back(values.high);
-    records.insert(records.end(), at_high.begin(), at_high.end());
-}
-
-template <typename NClasses>
-bool update_pair(NClasses n_classes, Word* record, Count const* totals, Dataset const& data, Changes const& changes) {
-    Attribute const attribute = record_attribute(record);
-    Count* const at_high = record + kPairHeader;
-    for (ChangedRow const& row : changes.removed)
-        if (row.value(data, attribute) == record[3])
-            at_high[row.vote.label] -= row.vote.weight;
-    for (ChangedRow const& row : changes.added) {
-        Value const value = row.value(data, attribute);
-        if (value == record[3])
-            at_high[row.vote.label] += row.vote.weight;
-        else if (value != record[2])
-            return false;
-    }
-    bool has_low = false;
-    bool has_high = false;
-    for (std::size_t y = 0; y < n_classes; ++y) {
-        has_low |= at_high[y] < totals[y];
-        has_high |= at_high[y] > 0;
-    }
-    return has_low && has_high;
 }
 
 // -------------------------------------------------------------------------------------------------------------- cuts
@@ -498,7 +465,7 @@ private:
             n_high += work_.at_high[y];
         if (n_high == 0 || n_high == best.scoring().n_rows)
             return false;
-        offer_pair(n_classes_, attribute_, values, work_.at_high.data(), ranks_, best, work_);
+        offer_valid_pair(n_classes_, attribute_, values, work_.at_high.data(), ranks_, best, work_);
         if (records != nullptr)
             append_pair(attribute_, values, work_.at_high, *records);
         return true;
@@ -792,8 +759,8 @@ void offer_valid(Word const* record, Key node, BestSplit& best, Workspace& work)
     Ranks const ranks(node, record_attribute(record));
     with_classes(best.scoring().totals.size(), [&](auto n_classes) {
         if (record_kind(record) == RecordKind::pair)
-            offer_pair(n_classes, record_attribute(record), {record[2], record[3]}, record + kPairHeader, ranks, best,
-                       work);
+            offer_valid_pair(n_classes, record_attribute(record), pair_values(record), record + kPairHeader, ranks,
+                             best, work);
         else
             with_cuts(n_classes, const_cast<Word*>(record), node, [&](auto cuts) { cuts.offer(best, work); });
     });

@@ -8,23 +8,28 @@ namespace deciduous {
 
 inline constexpr std::size_t kRowsSideBySide = 16;
 
-// Calls `step(row, link)` for the rows from 0 on until it says, for all of them, that they did not move; it may move
-// the link of a row one node down. Then calls `arrive(row, link)` for each.
+// Calls `step(row, link)` for each row until it says that the row did not move; it may move the link of a row one node
+// down. Then calls `arrive(row, link)`, and the next row takes the place of the one that arrived.
 template <typename Link, typename Step, typename Arrive>
 void walk_side_by_side(std::size_t n_rows, Link root, Step const& step, Arrive const& arrive) {
-    for (std::size_t begin = 0; begin < n_rows; begin += kRowsSideBySide) {
-        std::size_t const n = n_rows - begin < kRowsSideBySide ? n_rows - begin : kRowsSideBySide;
-        std::array<Link, kRowsSideBySide> links;
-        links.fill(root);
-        bool is_moving = true;
-        while (is_moving) {
-            is_moving = false;
-            for (std::size_t i = 0; i < n; ++i)
-                is_moving |= step(begin + i, links[i]);
+    std::array<std::size_t, kRowsSideBySide> rows{};
+    std::array<Link, kRowsSideBySide> links;
+    links.fill(root);
+    std::size_t n_started = n_rows < kRowsSideBySide ? n_rows : kRowsSideBySide;
+    for (std::size_t i = 0; i < n_started; ++i)
+        rows[i] = i;
+    for (std::size_t n_walking = n_started; n_walking > 0;)
+        for (std::size_t i = 0; i < n_walking;) {
+            if (step(rows[i], links[i])) {
+                ++i;
+                continue;
+            }
+            arrive(rows[i], links[i]);
+            bool const has_next = n_started < n_rows;
+            n_walking -= has_next ? 0 : 1;
+            rows[i] = has_next ? n_started++ : rows[n_walking];
+            links[i] = has_next ? root : links[n_walking];
         }
-        for (std::size_t i = 0; i < n; ++i)
-            arrive(begin + i, links[i]);
-    }
 }
 
 }  // namespace deciduous
