@@ -55,21 +55,12 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
             (void)columns_[column].set(slots[i], value);
         }
     if (!row_bits_.is_chosen())
-        row_bits_.choose_columns(columns_);
-    note_bits();
+        row_bits_.choose(schema_, columns_);
+    row_bits_.forget_widened(schema_, columns_);
     row_bits_.resize(n_slots());
     for (Slot const slot : slots)
-        row_bits_.set(slot, columns_);
+        row_bits_.set(slot, schema_, columns_);
     return slots;
-}
-
-// A column that has got a third value has no bit any more.
-void Dataset::note_bits() {
-    for (Attribute a = 0; a < n_attributes(); ++a) {
-        AttributeSource const source = schema_.source(a);
-        bool const has_bit = !source.is_indicator() && columns_[source.column].is_two_valued();
-        bits_[a] = has_bit ? static_cast<std::uint32_t>(row_bits_.place(source.column).value_or(kNoBit)) : kNoBit;
-    }
 }
 
 void Dataset::erase(std::span<Slot const> slots) {
@@ -147,9 +138,12 @@ std::optional<std::string> Dataset::find_inconsistency() const {
             return "Column " + std::to_string(column) + ": " + *reason + ".";
     for (Attribute a = 0; a < n_attributes(); ++a)
         if (auto const bit = bit_of(a))
-            for (Slot const slot : used)
-                if ((row_bits_.row(slot)[*bit / 64] >> (*bit % 64) & 1) != numeric_column(a)->code(slot))
-                    return "The bit of attribute " + std::to_string(a) + " differs from its code.";
+            for (Slot const slot : used) {
+                Column const* const column = numeric_column(a);
+                bool const is_on = column != nullptr ? column->code(slot) == 1 : value(slot, a) == kIndicatorOn;
+                if (row_bits_.is_set(slot, *bit) != is_on)
+                    return "The bit of attribute " + std::to_string(a) + " differs from its value.";
+            }
     return std::nullopt;
 }
 

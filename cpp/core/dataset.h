@@ -19,9 +19,7 @@ namespace deciduous {
 class Dataset {
 public:
     Dataset(Schema schema, std::size_t max_codes)
-        : schema_(std::move(schema)),
-          columns_(schema_.n_columns(), Column(max_codes)),
-          bits_(schema_.n_attributes(), kNoBit) {}
+        : schema_(std::move(schema)), columns_(schema_.n_columns(), Column(max_codes)), row_bits_(schema_) {}
 
     // Throws InvalidArgument unless these rows can be inserted: ids new and distinct, classes known, weights positive
     // and not too large in sum.
@@ -56,9 +54,7 @@ public:
     [[nodiscard]] RowBits const& row_bits() const { return row_bits_; }
 
     // Where the attribute's bit is among the bits of a row, if it has one.
-    [[nodiscard]] std::optional<std::size_t> bit_of(Attribute attribute) const {
-        return bits_[attribute] == kNoBit ? std::nullopt : std::optional<std::size_t>(bits_[attribute]);
-    }
+    [[nodiscard]] std::optional<std::size_t> bit_of(Attribute attribute) const { return row_bits_.place(attribute); }
 
     [[nodiscard]] Value value(Slot slot, Attribute attribute) const {
         AttributeSource const source = schema_.source(attribute);
@@ -82,16 +78,12 @@ public:
     [[nodiscard]] std::vector<std::uint8_t> raw_bytes() const;
 
 private:
-    static constexpr std::uint32_t kNoBit = ~std::uint32_t{0};
-
     [[nodiscard]] std::vector<Slot> take_slots(std::size_t n);
-    void note_bits();
     void set_weights(std::span<Slot const> slots, std::span<Vote const> votes);
 
     Schema schema_;
     std::vector<Column> columns_;
     RowBits row_bits_;
-    std::vector<std::uint32_t> bits_;  // per attribute
     WipedVector<Label> labels_;
     WipedVector<Count> weights_;  // empty while all of them are 1
     WipedVector<RowId> ids_;

@@ -99,9 +99,40 @@ bool Grower::scan(NodeView const& node, Attribute attribute, Sampling const& sam
     return scan_uniform(node, attribute, uniform_shape(sampling), best, records, worker_.work);
 }
 
+namespace {
+
+// With more rows nearly all attributes vary, and it is faster to look at them one by one.
+constexpr std::size_t kMaxGathered = 2048;
+
+}  // namespace
+
+void Grower::retire_indicators(NodeView const& node) {
+    Schema const& schema = data_.schema();
+    if (node.slots.size() > kMaxGathered)
+        return;
+    worker_.is_present.resize(data_.n_attributes(), 0);
+    for (std::size_t column = 0; column < schema.n_columns(); ++column) {
+        auto const [first, n_categories] = schema.columns()[column];
+        if (n_categories == 0 || data_.bit_of(first))
+            continue;
+        Value const held_first = data_.columns()[column][node.slots.front()];
+        bool const is_constant =
+            std::ranges::all_of(node.slots, [&](Slot slot) { return data_.columns()[column][slot] == held_first; });
+        auto const mark = [&](std::uint8_t is_present) {
+            for (Slot const slot : node.slots)
+                if (auto const indicator = schema.indicator(column, data_.columns()[column][slot]))
+                    worker_.is_present[*indicator] = is_present;
+        };
+        mark(is_constant ? 0 : 1);
+        auto const active = worker_.active.active();
+        for (std::size_t i = active.size(); i-- > 0;)
+            if (Attribute const a = active[i]; a - first < n_categories && worker_.is_present[a] == 0)
+                worker_.active.retire(a);
+        mark(0);
+    }
+}
+
 void Grower::gather_bits(NodeView& node) {
-    // With more rows nearly all attributes vary, and their codes are read faster one by one.
-    constexpr std::size_t kMaxGathered = 2048;
     RowBits const& bits = data_.row_bits();
     std::size_t const n_words = bits.n_words();
     std::size_t const n_rows = node.slots.size();
@@ -128,6 +159,7 @@ void Grower::gather_bits(NodeView& node) {
 
 Grower::Found Grower::find_split(NodeView node, Sampling const& sampling) {
     gather_bits(node);
+    retire_indicators(node);
     AttributeOrder& order = worker_.order;
     order.start(worker_.active.active(), node.key, sampling.n_attributes);
     SplitStats& found = worker_.found;

@@ -109,6 +109,7 @@ struct Worker {
     std::vector<Count> weights;
     std::vector<RowBits::Bits> bits;
     std::vector<RowBits::Bits> varying;
+    std::vector<std::uint8_t> is_present;  // per attribute: whether some rows are of that category
     std::vector<Count> totals;
     std::vector<Slot> partition;
     AttributeOrder order;
@@ -174,6 +175,9 @@ public:
     [[nodiscard]] NodeView view(std::span<Slot const> rows, Key key);
     // Gathers the bits of the rows, and retires the attributes among them that do not vary.
     void gather_bits(NodeView& node);
+
+    // Retires the indicators of categories that no row, or all rows, are of, in columns of many categories.
+    void retire_indicators(NodeView const& node);
     [[nodiscard]] std::span<Count const> count_classes(std::span<Slot const> rows);
 
     // What a search found.

@@ -1,4 +1,4 @@
-// The columns of two values once more, row by row, a bit each: which of hundreds of indicators vary among a few rows is
+// Attributes of two values once more, row by row, a bit each: which of hundreds of indicators vary among a few rows is
 // then a matter of a few operations.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "column.h"
+#include "schema.h"
 #include "types.h"
 #include "wiped.h"
 
@@ -19,31 +20,53 @@ public:
     using Bits = std::uint64_t;
     static constexpr std::size_t kBitsPerWord = 64;
 
-    // Gives a bit to each column that has two codes at most. To be called once.
-    void choose_columns(std::span<Column const> columns) {
-        for (Column const& column : columns) {
-            place_.push_back(column.is_two_valued() ? n_bits_ : kNoBit);
-            n_bits_ += column.is_two_valued() ? 1 : 0;
+    explicit RowBits(Schema const& schema) : places_(schema.n_attributes(), kNoBit) {}
+
+    // Gives a bit to each attribute of a column that has two codes at most, or is categorical with few categories. To
+    // be called once.
+    void choose(Schema const& schema, std::span<Column const> columns) {
+        for (std::size_t column = 0; column < columns.size(); ++column) {
+            auto const [first, n_categories] = schema.columns()[column];
+            if (n_categories == 0 && columns[column].is_two_valued())
+                places_[first] = n_bits_++;
+            for (Attribute a = first; n_categories <= kMaxCategories && a < first + n_categories; ++a)
+                places_[a] = n_bits_++;
         }
         n_words_ = (n_bits_ + kBitsPerWord - 1) / kBitsPerWord;
+        is_chosen_ = true;
     }
 
-    [[nodiscard]] bool is_chosen() const { return !place_.empty(); }
+    [[nodiscard]] bool is_chosen() const { return is_chosen_; }
     [[nodiscard]] std::size_t n_words() const { return n_words_; }  // per row
     [[nodiscard]] Bits const* row(Slot slot) const { return bits_.data() + slot * n_words_; }
 
-    // Where a column's bit is. Of no meaning if the column has more than two codes by now.
-    [[nodiscard]] std::optional<std::size_t> place(std::size_t column) const {
-        return place_.empty() || place_[column] == kNoBit ? std::nullopt : std::optional<std::size_t>(place_[column]);
+    // Where an attribute's bit is, if it has one.
+    [[nodiscard]] std::optional<std::size_t> place(Attribute attribute) const {
+        return places_[attribute] == kNoBit ? std::nullopt : std::optional<std::size_t>(places_[attribute]);
+    }
+
+    // A column that has got a third value has no bit any more.
+    void forget_widened(Schema const& schema, std::span<Column const> columns) {
+        for (std::size_t column = 0; column < columns.size(); ++column)
+            if (auto const [first, n_categories] = schema.columns()[column];
+                n_categories == 0 && !columns[column].is_two_valued())
+                places_[first] = kNoBit;
     }
 
     void resize(std::size_t n_slots) { bits_.resize(n_slots * n_words_, 0); }
 
-    void set(Slot slot, std::span<Column const> columns) {
+    // The bit of a two-valued column is its code, that of an indicator is whether it is on.
+    void set(Slot slot, Schema const& schema, std::span<Column const> columns) {
         clear(slot);
-        for (std::size_t column = 0; column < place_.size(); ++column)
-            if (place_[column] != kNoBit && columns[column].is_two_valued())
-                word(slot, place_[column]) |= Bits{columns[column].code(slot)} << (place_[column] % kBitsPerWord);
+        for (std::size_t column = 0; column < columns.size(); ++column) {
+            auto const [first, n_categories] = schema.columns()[column];
+            if (n_categories == 0 && places_[first] != kNoBit && columns[column].code(slot) == 1)
+                set_bit(slot, places_[first]);
+            if (n_categories == 0 || places_[first] == kNoBit)
+                continue;
+            if (auto const on = schema.indicator(column, columns[column][slot]))
+                set_bit(slot, places_[*on]);
+        }
     }
 
     void clear(Slot slot) {
@@ -51,19 +74,27 @@ public:
             bits_[slot * n_words_ + i] = 0;
     }
 
+    [[nodiscard]] bool is_set(Slot slot, std::size_t place) const {
+        return (row(slot)[place / kBitsPerWord] >> (place % kBitsPerWord) & 1) != 0;
+    }
+
     [[nodiscard]] std::size_t memory() const {
-        return bits_.capacity() * sizeof(Bits) + place_.capacity() * sizeof(std::uint32_t);
+        return bits_.capacity() * sizeof(Bits) + places_.capacity() * sizeof(std::uint32_t);
     }
     [[nodiscard]] std::span<Bits const> all() const { return bits_; }
 
 private:
     static constexpr std::uint32_t kNoBit = ~std::uint32_t{0};
+    static constexpr std::uint32_t kMaxCategories = 128;  // of a column, whose bits then take 16 bytes for each row
 
-    [[nodiscard]] Bits& word(Slot slot, std::size_t place) { return bits_[slot * n_words_ + place / kBitsPerWord]; }
+    void set_bit(Slot slot, std::size_t place) {
+        bits_[slot * n_words_ + place / kBitsPerWord] |= Bits{1} << (place % kBitsPerWord);
+    }
 
-    std::vector<std::uint32_t> place_;  // per column
+    std::vector<std::uint32_t> places_;  // per attribute
     std::uint32_t n_bits_ = 0;
     std::size_t n_words_ = 0;
+    bool is_chosen_ = false;
     WipedVector<Bits> bits_;
 };
 

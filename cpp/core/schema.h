@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,13 @@ public:
 
     [[nodiscard]] std::size_t n_columns() const { return columns_.size(); }
     [[nodiscard]] Attribute n_attributes() const { return static_cast<Attribute>(sources_.size()); }
+    // The indicator of what a categorical column holds, or nothing if that is no category.
+    [[nodiscard]] std::optional<Attribute> indicator(std::size_t column, Value held) const {
+        if (held == kMissing)
+            return std::nullopt;
+        return columns_[column].first + static_cast<Attribute>(to_float(held));
+    }
+
     [[nodiscard]] AttributeSource source(Attribute attribute) const { return sources_[attribute]; }
 
     [[nodiscard]] Value value(float const* row, Attribute attribute) const {

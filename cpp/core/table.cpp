@@ -160,6 +160,11 @@ void count_bits(NClasses n_classes, NodeView const& node, std::size_t bit, bool 
 
 std::optional<TwoValued> count_two_valued(NodeView const& node, Attribute attribute, Workspace& work) {
     Column const* const column = node.data.numeric_column(attribute);
+    auto const bit = node.bits.empty() ? std::nullopt : node.data.bit_of(attribute);
+    if (column == nullptr && bit) {
+        with_classes(node.totals.size(), [&](auto n_classes) { count_bits(n_classes, node, *bit, true, work); });
+        return TwoValued{kIndicatorOff, kIndicatorOn};
+    }
     if (column == nullptr) {
         node.data.visit(attribute, [&](auto view) {
             with_classes(node.totals.size(), [&](auto n_classes) {
@@ -173,7 +178,6 @@ std::optional<TwoValued> count_two_valued(NodeView const& node, Attribute attrib
     auto const order = column->codes_in_order();
     auto const [codes, values] = column->coded();
     Code const high = order.back();
-    auto const bit = node.bits.empty() ? std::nullopt : node.data.bit_of(attribute);
     with_classes(node.totals.size(), [&, codes_of = codes](auto n_classes) {
         if (bit)
             count_bits(n_classes, node, *bit, high == 1, work);
