@@ -153,10 +153,9 @@ private:
                 decision = decide_from_rows(stats, knowledge, grower_.view(rows.slots, place.key), sampling);
             }
         }
-        Count const n_after = sum(stats.totals());
-        std::vector<ChangedRow> removed;  // in their order, for what is set aside
+        std::vector<ChangedRow> removed;  // for what is set aside, as the way down changes their order
         std::vector<ChangedRow> added;
-        if (kApplies && (node.has_alternates || n_after >= context_.tuning.min_alternate_rows)) {
+        if (kApplies && node.has_alternates) {
             removed.assign(changes.removed.begin(), changes.removed.end());
             added.assign(changes.added.begin(), changes.added.end());
         }
@@ -166,7 +165,7 @@ private:
             replace_split(index, place, changes, stats, decision, n_kept, rows.slots);
         if constexpr (kApplies)
             if (tree_.node(index).is_split() && tree_.node(index).has_alternates)
-                update_alternates(index, place, {removed, added});
+                update_alternates(index, place, node.has_alternates ? Changes{removed, added} : changes);
     }
 
     // The rows that stay are on the sides where they were.
@@ -272,10 +271,7 @@ private:
             std::vector<ChangedRow> removed(changes.removed.begin(), changes.removed.end());
             std::vector<ChangedRow> added(changes.added.begin(), changes.added.end());
             // Found anew each time, as a walk may set other children aside.
-            auto const find = [&]() -> Alternate& {
-                return *std::ranges::find(tree_.alternates().all(), pair, &Alternate::pair);
-            };
-            Alternate& its = find();
+            Alternate& its = *std::ranges::find(tree_.alternates().all(), pair, &Alternate::pair);
             Attribute const attribute = its.attribute;
             Value const threshold = its.threshold;
             its.n_left += count_left(added, attribute, threshold) - count_left(removed, attribute, threshold);
