@@ -82,8 +82,8 @@ Progress progress_to(nb::object const& callback) {
     };
 }
 
-// The same for work that must not stop: whatever the callback raises is reported and passed over, and Ctrl-C waits until
-// the work is done.
+// The same for work that must not stop: whatever the callback raises is reported and passed over, and Ctrl-C waits
+// until the work is done.
 Progress unstoppable_progress_to(nb::object const& callback) {
     if (callback.is_none())
         return {};
