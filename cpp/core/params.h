@@ -33,7 +33,7 @@ struct Tuning {
     // Nor do splits whose statistics would take more memory than this for each of their rows.
     std::uint32_t max_bytes_per_row = 8;
     // Children of splits over at least this many rows are set aside when the split loses, as long as all that is set
-    // aside in a tree has at most this many times the rows of the tree.
+    // aside in a tree has at most this many times the rows of the forest.
     std::uint32_t min_alternate_rows = 100;
     double max_alternate_share = 1.0;
     // Below this many rows sorting a column beats two passes of hash sampling.
