@@ -152,6 +152,7 @@ void bind_results(nb::module_& m) {
     nb::class_<UpdateCost> cost(m, "UpdateCost");
     def_array(cost, "nodes_rebuilt", &UpdateCost::nodes_rebuilt);
     def_array(cost, "rows_retrained", &UpdateCost::rows_retrained);
+    cost.def_ro("n_rows_regrown", &UpdateCost::n_rows_regrown);
     nb::class_<MemoryUse>(m, "MemoryUse")
         .def_ro("data", &MemoryUse::data)
         .def_ro("structure", &MemoryUse::structure)

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "dataset.h"
+#include "handful.h"
 #include "impurity.h"
 #include "params.h"
+#include "rank_order.h"
 #include "records.h"
 #include "types.h"
 #include "wiped.h"
@@ -60,6 +62,10 @@ struct NodeView {
     std::span<Count const> weights;            // the same; empty if all of them are 1
     std::span<Count const> totals;             // rows per class
     std::span<RowBits::Bits const> bits = {};  // of the slots, if they were gathered: word by word
+    Handful const* handful = nullptr;          // that the rows are of, if they are few
+    RowSet set = 0;                            // the rows within it
+    std::span<Slot const> by_class = {};       // the slots, class after class, unless it is not worth it
+    std::span<std::size_t const> class_ends = {};
     [[nodiscard]] Count weight(std::size_t i) const { return weights.empty() ? 1 : weights[i]; }
 };
 
@@ -142,18 +148,31 @@ private:
     std::size_t n_written_ = 0;
 };
 
+// A candidate that was looked up in the rows.
+struct FoundCut {
+    Value value;
+    Value next;
+    std::uint64_t rank;
+    std::size_t counts;  // where its counts begin
+    bool is_valid;
+};
+
 // Vectors that every scan and update needs, kept from one to the next. One per thread.
 struct Workspace {
     ValueScratch<Value> values;          // distinct values of an attribute on a node, ascending
     std::vector<Count> value_counts;     // their rows per class
     ValueScratch<std::uint64_t> packed;  // values with places in the node, for sorting
     ValueScratch<std::uint64_t> packed_aside;
-    ValueScratch<Value> gathered;  // values of the rows of a node
+    ValueScratch<Value> gathered;            // values of the rows of a node
+    std::vector<std::size_t> gathered_ends;  // of those of each class, if they are class after class
     std::vector<std::uint32_t> places;
     ValueScratch<Value> minima;
     std::vector<Count> histogram;
     std::vector<std::uint64_t> ranks;
     std::vector<std::uint64_t> hashes;
+    RankOrder order;
+    ValueScratch<FoundCut> found;
+    std::vector<Count> found_counts;  // of each: rows per class at or below it, and at it
     std::vector<Count> left;
     std::vector<Count> at_high;
     ValueScratch<Word> record;
@@ -166,6 +185,7 @@ struct Workspace {
         gathered.wipe_written();
         minima.wipe_written();
         record.wipe_written();
+        found.wipe_written();
     }
 };
 

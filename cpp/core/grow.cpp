@@ -1,6 +1,7 @@
 #include "grow.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "hash.h"
@@ -27,36 +28,7 @@ void AttributeOrder::start(std::span<Attribute const> active, Key node, std::siz
     attributes_.assign(active.begin(), active.end());  // retiring moves them
     ranks_.resize(active.size());
     kernels::hash_words(attributes_.data(), attributes_.size(), hash(node, kAttribute), ranks_.data());
-    if (sorted_.size() < active.size())
-        sorted_.resize(active.size());
-    n_sorted_ = 0;
-    place_ = 0;
-    bound_ = 0;
-    // Hashes are uniform: so many are likely to be below this.
-    double const share = (static_cast<double>(n_wanted) + 4) * 1.5 / static_cast<double>(active.size() + 1);
-    step_ = share < 0.5 ? static_cast<std::uint64_t>(share * 0x1p64) : ~std::uint64_t{0};
-}
-
-std::optional<Attribute> AttributeOrder::next() {
-    while (place_ == n_sorted_) {
-        if (bound_ == ~std::uint64_t{0})
-            return std::nullopt;
-        take_below(step_ <= ~bound_ ? bound_ + step_ : ~std::uint64_t{0});
-    }
-    return sorted_[place_++].attribute;
-}
-
-void AttributeOrder::take_below(std::uint64_t bound) {
-    // The largest hash belongs to the last step. Without branches: their outcomes would be random.
-    std::uint64_t const width = bound == ~std::uint64_t{0} ? bound - bound_ : bound - bound_ - 1;
-    n_sorted_ = 0;
-    for (std::size_t i = 0; i < ranks_.size(); ++i) {
-        sorted_[n_sorted_] = {ranks_[i], attributes_[i]};
-        n_sorted_ += ranks_[i] - bound_ <= width ? 1 : 0;
-    }
-    std::ranges::sort(std::span(sorted_).first(n_sorted_), {}, &Ranked::rank);
-    place_ = 0;
-    bound_ = bound;
+    order_.start(ranks_, static_cast<double>(n_wanted));
 }
 
 Sampling sampling_at(std::uint32_t depth, Params const& params) {
@@ -89,13 +61,45 @@ NodeView Grower::view(std::span<Slot const> rows, Key key) {
     worker_.totals.assign(n_classes_, 0);
     for (std::size_t i = 0; i < rows.size(); ++i)
         worker_.totals[worker_.labels[i]] += worker_.weights.empty() ? 1 : worker_.weights[i];
-    return {data_, key, rows, worker_.labels, worker_.weights, worker_.totals};
+    NodeView node{data_, key, rows, worker_.labels, worker_.weights, worker_.totals};
+    group_by_class(node);
+    return node;
+}
+
+void Grower::group_by_class(NodeView& node) {
+    if (node.slots.size() < tuning_.min_sampled_rows || !node.weights.empty() || n_classes_ > Handful::kMaxClasses)
+        return;
+    worker_.class_ends.assign(n_classes_, 0);
+    for (std::size_t y = 1; y < n_classes_; ++y)
+        worker_.class_ends[y] = worker_.class_ends[y - 1] + node.totals[y - 1];
+    worker_.by_class.resize(node.slots.size());
+    for (std::size_t i = 0; i < node.slots.size(); ++i)
+        worker_.by_class[worker_.class_ends[node.labels[i]]++] = node.slots[i];
+    node.by_class = worker_.by_class;
+    node.class_ends = worker_.class_ends;
+}
+
+NodeView Grower::view(FewRows const& rows, Key key) {
+    std::size_t const n_rows = rows.size();
+    worker_.slots.resize(n_rows);
+    worker_.labels.resize(n_rows);
+    std::size_t i = 0;
+    for (RowSet left = rows.set; left != 0; left &= left - 1, ++i) {
+        auto const place = static_cast<std::size_t>(std::countr_zero(left));
+        worker_.slots[i] = rows.handful->slot(place);
+        worker_.labels[i] = rows.handful->label(place);
+    }
+    worker_.totals.resize(n_classes_);
+    kernels::count_common(rows.set, rows.handful->classes().data(), n_classes_, worker_.totals.data());
+    NodeView node{data_, key, worker_.slots, worker_.labels, {}, worker_.totals, {}, rows.handful, rows.set};
+    group_by_class(node);
+    return node;
 }
 
 bool Grower::scan(NodeView const& node, Attribute attribute, Sampling const& sampling, BestSplit& best,
-                  WipedVector<Word>* records) {
+                  WipedVector<Word>* records, bool is_short) {
     if (sampling.scheme == CandidateScheme::valid)
-        return scan_valid(node, attribute, sample_size(sampling), best, records, worker_.work);
+        return scan_valid(node, attribute, sample_size(sampling, is_short), best, records, worker_.work);
     return scan_uniform(node, attribute, uniform_shape(sampling), best, records, worker_.work);
 }
 
@@ -157,14 +161,28 @@ void Grower::gather_bits(NodeView& node) {
     }
 }
 
-Grower::Found Grower::find_split(NodeView node, Sampling const& sampling) {
+Grower::Found Grower::find_split(ManyRows const&, NodeView node, Sampling const& sampling) {
     gather_bits(node);
     retire_indicators(node);
+    return search(node, worker_.active.active(), sampling,
+                  [this](Attribute attribute) { worker_.active.retire(attribute); });
+}
+
+Grower::Found Grower::find_split(FewRows& rows, NodeView const& node, Sampling const& sampling) {
+    rows.list = rows.handful->narrowed(rows.list, rows.set);
+    return search(node, rows.handful->attributes(rows.list), sampling,
+                  [&](Attribute attribute) { rows.handful->retire(rows.list, attribute); });
+}
+
+template <typename Retire>
+Grower::Found Grower::search(NodeView const& node, std::span<Attribute const> attributes, Sampling const& sampling,
+                             Retire const& retire) {
     AttributeOrder& order = worker_.order;
-    order.start(worker_.active.active(), node.key, sampling.n_attributes);
+    order.start(attributes, node.key, sampling.n_attributes);
     SplitStats& found = worker_.found;
     found.start(node.totals);
     bool is_recorded = is_worth_keeping(0, node.slots.size());
+    bool is_short = false;
     Scoring const its_scoring = scoring(node.totals);
     BestSplit best(its_scoring);
     std::uint32_t n_found = 0;
@@ -172,19 +190,36 @@ Grower::Found Grower::find_split(NodeView node, Sampling const& sampling) {
         auto const attribute = order.next();
         if (!attribute)
             break;
-        if (!scan(node, *attribute, sampling, best, is_recorded ? &found.words() : nullptr)) {
-            worker_.active.retire(*attribute);
+        if (!scan(node, *attribute, sampling, best, is_recorded ? &found.words() : nullptr, is_short)) {
+            retire(*attribute);
             continue;
         }
         ++n_found;
         found.note_record();
-        is_recorded = is_recorded && is_worth_keeping(found.n_words(), node.slots.size());
+        if (is_recorded && !is_worth_keeping(found.n_words(), node.slots.size())) {
+            is_recorded = !is_short && shorten(found, node, sampling);
+            is_short = true;
+        }
     }
     Split const* const split = best.get();
     if (split == nullptr)
         return {std::nullopt, nullptr};
     found.set_n_left(split->n_left);
     return {*split, is_recorded ? &found : nullptr};
+}
+
+bool Grower::shorten(SplitStats& stats, NodeView const& node, Sampling const& sampling) {
+    if (node.by_class.empty())
+        return false;
+    SplitStats& shortened = worker_.shortened;
+    shortened.start(node.totals);
+    Word const* record = stats.first_record();
+    for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record)) {
+        append_shortened(record, node, sample_size(sampling, true), shortened.words(), worker_.work);
+        shortened.note_record();
+    }
+    stats.assign(shortened);
+    return is_worth_keeping(stats.n_words(), node.slots.size());
 }
 
 std::optional<Split> Grower::best_split(SplitStats const& stats, Key key, Sampling const& sampling) {
@@ -215,23 +250,44 @@ std::size_t Grower::partition(std::span<Slot> rows, Attribute attribute, Value t
     return n_left;
 }
 
+std::pair<ManyRows, ManyRows> Grower::divide(ManyRows const& rows, Split const& split) {
+    std::size_t const n_left = partition(rows.slots, split.attribute, split.threshold);
+    return {{rows.slots.first(n_left)}, {rows.slots.subspan(n_left)}};
+}
+
+std::pair<FewRows, FewRows> Grower::divide(FewRows const& rows, Split const& split) {
+    RowSet left = 0;
+    data_.visit(split.attribute, [&](auto view) {
+        for (RowSet rest = rows.set; rest != 0; rest &= rest - 1) {
+            auto const place = static_cast<std::size_t>(std::countr_zero(rest));
+            left |= RowSet{view(rows.handful->slot(place)) <= split.threshold} << place;
+        }
+    });
+    return {{rows.handful, left, rows.list}, {rows.handful, rows.set & ~left, rows.list}};
+}
+
 void Grower::grow(Tree& tree, NodeIndex node, std::span<Slot> rows, Place place) {
+    with_rows(rows, [&](auto its_rows) { grow_rows(tree, node, its_rows, place); });
+}
+
+template <typename Rows>
+void Grower::grow_rows(Tree& tree, NodeIndex node, Rows rows, Place place) {
     NodeView const its = view(rows, place.key);
     if (must_be_leaf(its.totals, place.depth)) {
-        tree.make_leaf(node, its.totals, rows);
+        tree.make_leaf(node, its.totals, its.slots);
         return;
     }
     ActiveAttributes::Scope const scope(worker_.active);
-    auto const [split, stats] = find_split(its, sampling_at(place.depth, params_));
+    auto const [split, stats] = find_split(rows, its, sampling_at(place.depth, params_));
     if (split)
         grow_children(tree, node, *split, stats, rows, place, false);
     else
-        tree.make_leaf(node, its.totals, rows);
+        tree.make_leaf(node, its.totals, its.slots);
 }
 
 void Grower::expand(Tree& tree, NodeIndex node, Place place, bool only_one_level) {
-    SlotBuffers::Loan loan(worker_.buffers);
-    std::vector<Slot>& rows = loan.slots;
+    SlotLoan loan(worker_.buffers);
+    std::vector<Slot>& rows = *loan;
     auto const held = tree.rows(tree.node(node));
     rows.assign(held.begin(), held.end());
     if (!only_one_level) {
@@ -242,27 +298,35 @@ void Grower::expand(Tree& tree, NodeIndex node, Place place, bool only_one_level
     NodeView const its = view(rows, place.key);
     Found found{std::nullopt, nullptr};
     if (!must_be_leaf(its.totals, place.depth))
-        found = find_split(its, sampling_at(place.depth, params_));
+        found = find_split(ManyRows{rows}, its, sampling_at(place.depth, params_));
     if (found.split)
-        grow_children(tree, node, *found.split, found.stats, rows, place, true);
+        grow_children(tree, node, *found.split, found.stats, ManyRows{rows}, place, true);
     else
         tree.make_leaf(node, its.totals, rows);
 }
 
-void Grower::grow_children(Tree& tree, NodeIndex node, Split const& split, SplitStats const* stats,
-                           std::span<Slot> rows, Place place, bool leave_unbuilt) {
+template <typename Rows>
+void Grower::grow_children(Tree& tree, NodeIndex node, Split const& split, SplitStats const* stats, Rows const& rows,
+                           Place place, bool leave_unbuilt) {
     tree.make_split(node, sampling_at(place.depth, params_).kind, split);
     if (stats != nullptr)
         tree.set_stats(node, *stats);
-    std::size_t const n_left = partition(rows, split.attribute, split.threshold);
+    auto const [left, right] = divide(rows, split);
     for (Side const side : {Side::left, Side::right}) {
-        auto const child_rows = side == Side::left ? rows.first(n_left) : rows.subspan(n_left);
+        Rows const& child_rows = side == Side::left ? left : right;
         NodeIndex const child = tree.node(node).child(side);
-        if (leave_unbuilt)
-            tree.make_unbuilt(child, count_classes(child_rows), child_rows);
-        else
-            grow(tree, child, child_rows, place.child(side));
+        if (leave_unbuilt) {
+            NodeView const its = view(child_rows, place.key);
+            tree.make_unbuilt(child, its.totals, its.slots);
+        } else if constexpr (std::is_same_v<Rows, ManyRows>) {
+            grow(tree, child, child_rows.slots, place.child(side));
+        } else {
+            grow_rows(tree, child, child_rows, place.child(side));
+        }
     }
 }
+
+template void Grower::grow_children(Tree&, NodeIndex, Split const&, SplitStats const*, ManyRows const&, Place, bool);
+template void Grower::grow_children(Tree&, NodeIndex, Split const&, SplitStats const*, FewRows const&, Place, bool);
 
 }  // namespace deciduous

@@ -1,14 +1,19 @@
 // From rows to subtrees: the only code that makes splits (docs/algorithm.md, 2.4).
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "candidates.h"
 #include "dataset.h"
+#include "handful.h"
 #include "params.h"
+#include "rank_order.h"
 #include "stats.h"
 #include "tree.h"
 #include "types.h"
@@ -37,6 +42,7 @@ public:
     };
 
     [[nodiscard]] std::span<Attribute const> active() const { return {order_.data(), n_active_}; }
+    [[nodiscard]] bool is_active(Attribute attribute) const { return position_[attribute] < n_active_; }
     [[nodiscard]] std::span<Attribute const> retired() const { return std::span(order_).subspan(n_active_); }
     void retire(Attribute attribute);
 
@@ -46,56 +52,68 @@ private:
     std::size_t n_active_;
 };
 
-// The active attributes of a node in the node's attribute order, as far as they are asked for: the first few of many
-// are found without sorting all of them.
+// The active attributes of a node in the node's attribute order.
 class AttributeOrder {
 public:
     void start(std::span<Attribute const> active, Key node, std::size_t n_wanted);
 
     // The next one, or nothing.
-    [[nodiscard]] std::optional<Attribute> next();
+    [[nodiscard]] std::optional<Attribute> next() {
+        std::size_t const place = order_.next();
+        return place == RankOrder::kNone ? std::nullopt : std::optional(attributes_[place]);
+    }
 
 private:
-    void take_below(std::uint64_t bound);
-
-    struct Ranked {
-        std::uint64_t rank;
-        Attribute attribute;
-    };
-
     std::vector<Attribute> attributes_;
     std::vector<std::uint64_t> ranks_;
-    std::uint64_t bound_ = 0;     // those below it are in `sorted_`, or were
-    std::uint64_t step_ = 0;      // by which it is raised
-    std::vector<Ranked> sorted_;  // the first n_sorted_, ascending
-    std::size_t n_sorted_ = 0;
-    std::size_t place_ = 0;
+    RankOrder order_;
 };
 
-// Vectors lent out and taken back, so that walking a tree again does not allocate them again.
-class SlotBuffers {
+// Things lent out and taken back, so that walking a tree again does not make them again. They come as they were left.
+template <typename Thing>
+class Stock {
 public:
     class Loan {
     public:
-        explicit Loan(SlotBuffers& owner) : owner_(&owner) {
-            if (!owner.free_.empty()) {
-                slots = std::move(owner.free_.back());
-                owner.free_.pop_back();
-                slots.clear();
-            }
+        explicit Loan(Stock& owner) : owner_(&owner) {
+            if (owner.free_.empty())
+                owner.free_.push_back(std::make_unique<Thing>());
+            thing_ = std::move(owner.free_.back());
+            owner.free_.pop_back();
         }
-        ~Loan() { owner_->free_.push_back(std::move(slots)); }
+        ~Loan() { owner_->free_.push_back(std::move(thing_)); }
         Loan(Loan const&) = delete;
         Loan& operator=(Loan const&) = delete;
 
-        std::vector<Slot> slots;
+        Thing& operator*() const { return *thing_; }
+        Thing* operator->() const { return thing_.get(); }
 
     private:
-        SlotBuffers* owner_;
+        Stock* owner_;
+        std::unique_ptr<Thing> thing_;
     };
 
 private:
-    std::vector<std::vector<Slot>> free_;
+    std::vector<std::unique_ptr<Thing>> free_;
+};
+
+struct SlotLoan : Stock<std::vector<Slot>>::Loan {
+    explicit SlotLoan(Stock<std::vector<Slot>>& owner) : Loan(owner) { (*this)->clear(); }
+};
+
+using HandfulLoan = Stock<Handful>::Loan;
+
+// The rows of a node while trees grow and change: many of them, ascending, or a few.
+struct ManyRows {
+    std::span<Slot> slots;
+    [[nodiscard]] std::size_t size() const { return slots.size(); }
+};
+
+struct FewRows {
+    Handful* handful;
+    RowSet set;
+    AttributeList list;  // of the attributes that may vary
+    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(std::popcount(set)); }
 };
 
 // All that one thread needs to work on trees of a forest.
@@ -104,7 +122,12 @@ struct Worker {
 
     Workspace work;
     ActiveAttributes active;
-    SlotBuffers buffers;
+    Stock<std::vector<Slot>> buffers;
+    Stock<Handful> handfuls;
+    std::vector<Slot> slots;  // of few rows
+    std::vector<Slot> by_class;
+    std::vector<std::size_t> class_ends;
+    std::vector<Attribute> others;
     std::vector<Label> labels;
     std::vector<Count> weights;
     std::vector<RowBits::Bits> bits;
@@ -118,12 +141,14 @@ struct Worker {
     std::vector<ChangedRow> right;
     std::vector<bool> is_stale;  // records of a node that must be made again
     SplitStats found;            // statistics of a node whose split was searched
-    SplitStats planned;          // statistics of a node as they would be after a change
+    SplitStats shortened;
+    SplitStats planned;  // statistics of a node as they would be after a change
 
     // Overwrites values of rows, some of which may just have been deleted.
     void wipe_values() {
         work.wipe_values();
         found.wipe();
+        shortened.wipe();
         planned.wipe();
     }
 };
@@ -165,14 +190,34 @@ public:
 
     // Turns the node into a split of the rows with these statistics, if any, and makes its children: grown, or left
     // unbuilt.
-    void grow_children(Tree& tree, NodeIndex node, Split const& split, SplitStats const* stats, std::span<Slot> rows,
+    template <typename Rows>
+    void grow_children(Tree& tree, NodeIndex node, Split const& split, SplitStats const* stats, Rows const& rows,
                        Place place, bool leave_unbuilt);
+
+    // Calls the function with the rows as what is best for so many. The rows are permuted.
+    template <typename Function>
+    void with_rows(std::span<Slot> rows, Function const& function) {
+        if (rows.empty() || rows.size() > Handful::kMaxRows || n_classes_ > Handful::kMaxClasses ||
+            !data_.weights().empty()) {
+            function(ManyRows{rows});
+            return;
+        }
+        HandfulLoan handful(worker_.handfuls);
+        worker_.others.clear();
+        for (Attribute const attribute : data_.row_bits().numeric_without())
+            if (worker_.active.is_active(attribute))
+                worker_.others.push_back(attribute);
+        AttributeList const list = handful->take(data_, rows, n_classes_, worker_.others);
+        function(FewRows{&*handful, handful->all(), list});
+    }
 
     // Whether the rows are a leaf before any split is considered.
     [[nodiscard]] bool must_be_leaf(std::span<Count const> totals, std::uint32_t depth) const;
 
     // Gathers what scanning needs to know about rows; valid until the next call.
     [[nodiscard]] NodeView view(std::span<Slot const> rows, Key key);
+    [[nodiscard]] NodeView view(ManyRows const& rows, Key key) { return view(rows.slots, key); }
+    [[nodiscard]] NodeView view(FewRows const& rows, Key key);
     // Gathers the bits of the rows, and retires the attributes among them that do not vary.
     void gather_bits(NodeView& node);
 
@@ -187,14 +232,16 @@ public:
     };
 
     // The node's split, searched among the active attributes; those found constant are retired.
-    [[nodiscard]] Found find_split(NodeView node, Sampling const& sampling);
+    [[nodiscard]] Found find_split(ManyRows const& rows, NodeView node, Sampling const& sampling);
+    [[nodiscard]] Found find_split(FewRows& rows, NodeView const& node, Sampling const& sampling);
 
     // The best split that known candidates offer.
     [[nodiscard]] std::optional<Split> best_split(SplitStats const& stats, Key key, Sampling const& sampling);
 
-    // Offers the candidates of an attribute and records them if asked to; false if it is constant.
+    // Offers the candidates of an attribute and records them if asked to, as briefly as can be if that is asked, too;
+    // false if it is constant.
     [[nodiscard]] bool scan(NodeView const& node, Attribute attribute, Sampling const& sampling, BestSplit& best,
-                            WipedVector<Word>* records);
+                            WipedVector<Word>* records, bool is_short);
 
     // Whether statistics of a node are worth their memory.
     [[nodiscard]] bool is_worth_keeping(std::size_t n_words, std::size_t n_rows) const {
@@ -204,11 +251,15 @@ public:
     // Moves the rows left of the split to the front, keeping their order on both sides; how many they are.
     std::size_t partition(std::span<Slot> rows, Attribute attribute, Value threshold);
 
+    // The rows of both children.
+    [[nodiscard]] std::pair<ManyRows, ManyRows> divide(ManyRows const& rows, Split const& split);
+    [[nodiscard]] std::pair<FewRows, FewRows> divide(FewRows const& rows, Split const& split);
+
     [[nodiscard]] static UniformShape uniform_shape(Sampling const& sampling) {
         return {sampling.n_thresholds, sampling.kind == NodeKind::random};
     }
-    [[nodiscard]] SampleSize sample_size(Sampling const& sampling) const {
-        return {sampling.n_thresholds, tuning_.reserve, tuning_.min_sampled_rows};
+    [[nodiscard]] SampleSize sample_size(Sampling const& sampling, bool is_short) const {
+        return {sampling.n_thresholds, tuning_.reserve, is_short};
     }
 
     [[nodiscard]] Scoring scoring(std::span<Count const> totals) const {
@@ -216,6 +267,18 @@ public:
     }
 
 private:
+    void group_by_class(NodeView& node);
+
+    // Makes the statistics of a node as short as can be; whether they are worth keeping then.
+    [[nodiscard]] bool shorten(SplitStats& stats, NodeView const& node, Sampling const& sampling);
+
+    template <typename Rows>
+    void grow_rows(Tree& tree, NodeIndex node, Rows rows, Place place);
+    // Searches among these attributes; calls `retire` with those found constant.
+    template <typename Retire>
+    [[nodiscard]] Found search(NodeView const& node, std::span<Attribute const> attributes, Sampling const& sampling,
+                               Retire const& retire);
+
     Params const& params_;
     Tuning const& tuning_;
     Dataset const& data_;

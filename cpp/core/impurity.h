@@ -20,13 +20,14 @@ using ClassWeights = std::span<std::uint32_t const>;
 // The Gini score without class weights; `n_classes` may be a compile-time constant.
 template <typename NClasses>
 [[nodiscard]] double gini_score(NClasses n_classes, Count const* left, Count const* totals) {
-    std::uint64_t n_left = 0;
-    std::uint64_t n_right = 0;
-    std::uint64_t squares_left = 0;
-    std::uint64_t squares_right = 0;
+    // Signed, as processors turn signed integers into doubles in one step: there are fewer than 2^30 rows.
+    std::int64_t n_left = 0;
+    std::int64_t n_right = 0;
+    std::int64_t squares_left = 0;
+    std::int64_t squares_right = 0;
     for (std::size_t y = 0; y < n_classes; ++y) {
-        std::uint64_t const l = left[y];
-        std::uint64_t const r = totals[y] - left[y];
+        std::int64_t const l = left[y];
+        std::int64_t const r = totals[y] - left[y];
         n_left += l;
         n_right += r;
         squares_left += l * l;

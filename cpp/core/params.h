@@ -31,13 +31,13 @@ struct Tuning {
     // Splits over fewer rows keep no statistics: deciding again from their rows is as fast, and most nodes are small.
     std::uint32_t min_cached_rows = 24;
     // Nor do splits whose statistics would take more memory than this for each of their rows.
-    std::uint32_t max_bytes_per_row = 8;
+    std::uint32_t max_bytes_per_row = 5;
     // Children of splits over at least this many rows are set aside when the split loses, as long as all that is set
     // aside in a tree has at most this many times the rows of the forest.
     std::uint32_t min_alternate_rows = 100;
     double max_alternate_share = 1.0;
     // Below this many rows sorting a column beats two passes of hash sampling.
-    std::uint32_t min_sampled_rows = 256;
+    std::uint32_t min_sampled_rows = 48;
     // Columns of at most this many distinct values are kept as a byte per row with a dictionary.
     std::uint32_t max_codes = 256;
     // Valid candidates cached beyond the k sampled ones, so that an invalidated one has a successor at hand.

@@ -3,7 +3,7 @@
 //
 //   words of every record:  kind and attribute · length in words · what follows depends on the kind
 //   pair:                   low value · high value · rows per class at the high one
-//   prefix, boundaries:     number of cuts · bound (2 words) · length of the mask · mask · cuts
+//   the other three:        number of cuts · bound (2 words) · length of the mask · mask · cuts
 //   uniform:                number of cuts · lowest and highest number · rows at them · missing values · cuts
 //
 // The mask has a bit for each cut: whether it is in the sample.
@@ -24,11 +24,11 @@ namespace deciduous {
 
 using Word = std::uint32_t;
 
-enum class RecordKind : Word { pair, prefix, boundaries, uniform };
+enum class RecordKind : Word { pair, uniform, prefix, boundaries, sample };
 
 // Most nodes are small: their counts fit into 16 bits, and those at single values into 8.
 inline constexpr Word kNarrow = Word{1} << 31;
-inline constexpr std::size_t kAttributeBits = 29;
+inline constexpr std::size_t kAttributeBits = 28;
 
 inline constexpr std::size_t kPairHeader = 4;
 inline constexpr std::size_t kValidHeader = 6;

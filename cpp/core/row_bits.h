@@ -28,12 +28,15 @@ public:
         for (std::size_t column = 0; column < columns.size(); ++column) {
             auto const [first, n_categories] = schema.columns()[column];
             if (n_categories == 0 && columns[column].is_two_valued())
-                places_[first] = n_bits_++;
+                give_bit(first);
             for (Attribute a = first; n_categories <= kMaxCategories && a < first + n_categories; ++a)
-                places_[a] = n_bits_++;
+                give_bit(a);
+            if (n_categories > kMaxCategories)
+                columns_without_.push_back(column);
         }
-        n_words_ = (n_bits_ + kBitsPerWord - 1) / kBitsPerWord;
+        n_words_ = (attributes_.size() + kBitsPerWord - 1) / kBitsPerWord;
         is_chosen_ = true;
+        note_use(schema);
     }
 
     [[nodiscard]] bool is_chosen() const { return is_chosen_; }
@@ -47,11 +50,24 @@ public:
 
     // A column that has got a third value has no bit any more.
     void forget_widened(Schema const& schema, std::span<Column const> columns) {
+        bool has_widened = false;
         for (std::size_t column = 0; column < columns.size(); ++column)
             if (auto const [first, n_categories] = schema.columns()[column];
-                n_categories == 0 && !columns[column].is_two_valued())
+                n_categories == 0 && places_[first] != kNoBit && !columns[column].is_two_valued()) {
                 places_[first] = kNoBit;
+                has_widened = true;
+            }
+        if (has_widened)
+            note_use(schema);
     }
+
+    // The attribute of a bit, and which bits of a word have one.
+    [[nodiscard]] Attribute attribute(std::size_t place) const { return attributes_[place]; }
+    [[nodiscard]] Bits in_use(std::size_t word) const { return in_use_[word]; }
+
+    // What has no bits: numeric attributes, and categorical columns.
+    [[nodiscard]] std::span<Attribute const> numeric_without() const { return numeric_without_; }
+    [[nodiscard]] std::span<std::size_t const> columns_without() const { return columns_without_; }
 
     void resize(std::size_t n_slots) { bits_.resize(n_slots * n_words_, 0); }
 
@@ -79,7 +95,9 @@ public:
     }
 
     [[nodiscard]] std::size_t memory() const {
-        return bits_.capacity() * sizeof(Bits) + places_.capacity() * sizeof(std::uint32_t);
+        return (bits_.capacity() + in_use_.capacity()) * sizeof(Bits) + places_.capacity() * sizeof(std::uint32_t) +
+               (attributes_.capacity() + numeric_without_.capacity()) * sizeof(Attribute) +
+               columns_without_.capacity() * sizeof(std::size_t);
     }
     [[nodiscard]] std::span<Bits const> all() const { return bits_; }
 
@@ -87,12 +105,31 @@ private:
     static constexpr std::uint32_t kNoBit = ~std::uint32_t{0};
     static constexpr std::uint32_t kMaxCategories = 128;  // of a column, whose bits then take 16 bytes for each row
 
+    void give_bit(Attribute attribute) {
+        places_[attribute] = static_cast<std::uint32_t>(attributes_.size());
+        attributes_.push_back(attribute);
+    }
+
+    void note_use(Schema const& schema) {
+        in_use_.assign(n_words_, 0);
+        for (std::size_t place = 0; place < attributes_.size(); ++place)
+            if (places_[attributes_[place]] != kNoBit)
+                in_use_[place / kBitsPerWord] |= Bits{1} << (place % kBitsPerWord);
+        numeric_without_.clear();
+        for (auto const [first, n_categories] : schema.columns())
+            if (n_categories == 0 && places_[first] == kNoBit)
+                numeric_without_.push_back(first);
+    }
+
     void set_bit(Slot slot, std::size_t place) {
         bits_[slot * n_words_ + place / kBitsPerWord] |= Bits{1} << (place % kBitsPerWord);
     }
 
     std::vector<std::uint32_t> places_;  // per attribute
-    std::uint32_t n_bits_ = 0;
+    std::vector<Attribute> attributes_;  // per bit
+    std::vector<Bits> in_use_;           // per word
+    std::vector<Attribute> numeric_without_;
+    std::vector<std::size_t> columns_without_;
     std::size_t n_words_ = 0;
     bool is_chosen_ = false;
     WipedVector<Bits> bits_;

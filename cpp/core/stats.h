@@ -67,6 +67,18 @@ public:
         ++n_records_;
     }
 
+    // Undoes the last `append`, before which there were n_words.
+    void take_back(std::size_t n_words) {
+        words_.resize(n_words);
+        --n_records_;
+    }
+
+    void prefetch() const {
+        constexpr std::size_t kLine = 64 / sizeof(Word);
+        for (std::size_t i = 0; i < std::min<std::size_t>(words_.size(), 12 * kLine); i += kLine)
+            __builtin_prefetch(words_.data() + i);
+    }
+
     [[nodiscard]] std::size_t n_words() const { return words_.size(); }
     [[nodiscard]] std::size_t memory() const {
         return words_.capacity() * sizeof(Word) + (digest ? sizeof(Digest) : 0);

@@ -156,21 +156,44 @@ void count_bits(NClasses n_classes, NodeView const& node, std::size_t bit, bool 
             work.at_high[y] = node.totals[y] - work.at_high[y];
 }
 
+// The same from a handful of rows.
+void count_in_handful(NodeView const& node, Attribute attribute, bool is_high_set, Workspace& work) {
+    RowSet const is_set = node.handful->column(attribute);
+    auto const classes = node.handful->classes();
+    work.at_high.resize(classes.size());
+    kernels::count_common((is_high_set ? is_set : ~is_set) & node.set, classes.data(), classes.size(),
+                          work.at_high.data());
+}
+
+// The same by whichever bits are known; false if none are.
+bool count_known_bits(NodeView const& node, Attribute attribute, bool is_high_set, Workspace& work) {
+    auto const bit = node.data.bit_of(attribute);
+    if (node.handful != nullptr && (bit || node.data.numeric_column(attribute) == nullptr)) {
+        count_in_handful(node, attribute, is_high_set, work);
+        return true;
+    }
+    if (node.bits.empty() || !bit)
+        return false;
+    with_classes(node.totals.size(), [&](auto n_classes) { count_bits(n_classes, node, *bit, is_high_set, work); });
+    return true;
+}
+
+void count_indicator(NodeView const& node, Attribute attribute, Workspace& work) {
+    if (count_known_bits(node, attribute, true, work))
+        return;
+    node.data.visit(attribute, [&](auto view) {
+        with_classes(node.totals.size(), [&](auto n_classes) {
+            count_high(n_classes, node, [&](std::size_t i) { return view(node.slots[i]) == kIndicatorOn; }, work);
+        });
+    });
+}
+
 }  // namespace
 
 std::optional<TwoValued> count_two_valued(NodeView const& node, Attribute attribute, Workspace& work) {
     Column const* const column = node.data.numeric_column(attribute);
-    auto const bit = node.bits.empty() ? std::nullopt : node.data.bit_of(attribute);
-    if (column == nullptr && bit) {
-        with_classes(node.totals.size(), [&](auto n_classes) { count_bits(n_classes, node, *bit, true, work); });
-        return TwoValued{kIndicatorOff, kIndicatorOn};
-    }
     if (column == nullptr) {
-        node.data.visit(attribute, [&](auto view) {
-            with_classes(node.totals.size(), [&](auto n_classes) {
-                count_high(n_classes, node, [&](std::size_t i) { return view(node.slots[i]) == kIndicatorOn; }, work);
-            });
-        });
+        count_indicator(node, attribute, work);
         return TwoValued{kIndicatorOff, kIndicatorOn};
     }
     if (!column->is_coded() || column->codes_in_order().size() > 2)
@@ -178,12 +201,10 @@ std::optional<TwoValued> count_two_valued(NodeView const& node, Attribute attrib
     auto const order = column->codes_in_order();
     auto const [codes, values] = column->coded();
     Code const high = order.back();
-    with_classes(node.totals.size(), [&, codes_of = codes](auto n_classes) {
-        if (bit)
-            count_bits(n_classes, node, *bit, high == 1, work);
-        else
+    if (!count_known_bits(node, attribute, high == 1, work))
+        with_classes(node.totals.size(), [&, codes_of = codes](auto n_classes) {
             count_high(n_classes, node, [&](std::size_t i) { return codes_of[node.slots[i]] == high; }, work);
-    });
+        });
     return TwoValued{values[order.front()], values[high]};
 }
 

@@ -22,6 +22,7 @@ void UpdateCost::record(std::uint32_t depth, std::size_t n_rows) {
 }
 
 void UpdateCost::merge(UpdateCost const& other) {
+    n_rows_regrown += other.n_rows_regrown;
     std::size_t const n_depths = std::max(nodes_rebuilt.size(), other.nodes_rebuilt.size());
     nodes_rebuilt.resize(n_depths, 0);
     rows_retrained.resize(n_depths, 0);
@@ -50,6 +51,7 @@ public:
 
     UpdateCost run(Changes const& changes) {
         // A copy, as the walk sorts the rows by the ways that they go.
+        n_changes_ = changes.removed.size() + changes.added.size();
         worker_.removed.assign(changes.removed.begin(), changes.removed.end());
         worker_.added.assign(changes.added.begin(), changes.added.end());
         if constexpr (kApplies)
@@ -59,13 +61,15 @@ public:
             visit(Tree::kRoot, tree_.root(), {worker_.removed, worker_.added});
         if constexpr (kApplies)
             limit_alternates();
+        cost_.n_rows_regrown = n_rows_regrown_;
         return std::move(cost_);
     }
 
 private:
+    static constexpr std::size_t kMostBesideAlternates = 16;
     static constexpr bool kApplies = !std::is_const_v<TreeType>;
 
-    using Loan = SlotBuffers::Loan;
+    using Loan = SlotLoan;
 
     void visit(NodeIndex index, Place place, Changes const& changes) {
         ActiveAttributes::Scope const scope(worker_.active);
@@ -78,8 +82,8 @@ private:
             visit_cached(index, place, changes);
         else {
             Loan rows(worker_.buffers);
-            rows_after(index, changes, rows.slots);
-            visit_from_rows(index, place, changes, rows.slots);
+            rows_after(index, changes, *rows);
+            visit_many(index, place, changes, *rows);
         }
     }
 
@@ -96,33 +100,39 @@ private:
             return;
         }
         Loan rows(worker_.buffers);
-        rows_after(index, changes, rows.slots);
-        NodeView const view = grower_.view(rows.slots, place.key);
+        rows_after(index, changes, *rows);
+        NodeView const view = grower_.view(*rows, place.key);
         Count const n_after = sum(view.totals);
-        auto const [split, stats] = grower_.find_split(view, sampling_at(place.depth, context_.params));
+        ManyRows const its_rows{*rows};
+        auto const [split, stats] = grower_.find_split(its_rows, view, sampling_at(place.depth, context_.params));
         if (!split) {
             change_rows(index, changes);
             return;
         }
         cost_.record(place.depth, n_after);
-        regrow(index, place, *split, stats, rows.slots);
+        regrow(index, place, *split, stats, its_rows);
+    }
+
+    void visit_many(NodeIndex index, Place place, Changes const& changes, std::span<Slot> rows) {
+        grower_.with_rows(rows, [&](auto its_rows) { visit_from_rows(index, place, changes, its_rows); });
     }
 
     // A split without statistics: decides again from its rows, which are those after the change.
-    void visit_from_rows(NodeIndex index, Place place, Changes const& changes, std::span<Slot> rows) {
+    template <typename Rows>
+    void visit_from_rows(NodeIndex index, Place place, Changes const& changes, Rows rows) {
         if constexpr (kApplies)
             tree_.drop_alternates_of(index);  // only statistics would tell when they come back
         NodeView const view = grower_.view(rows, place.key);
         if (grower_.must_be_leaf(view.totals, place.depth)) {
-            become_leaf(index, place, rows);
+            become_leaf(index, place, view.slots);
             return;
         }
         Count const n_after = sum(view.totals);
-        auto const [split, stats] = grower_.find_split(view, sampling_at(place.depth, context_.params));
+        auto const [split, stats] = grower_.find_split(rows, view, sampling_at(place.depth, context_.params));
         if (!split) {
-            become_leaf(index, place, rows);
+            become_leaf(index, place, view.slots);
         } else if (Node const node = tree_.node(index);
-                   keeps_partition(node, *split, n_kept_left(node, rows, changes), changes)) {
+                   keeps_partition(node, *split, n_kept_left(node, view.slots, changes), changes)) {
             if constexpr (kApplies) {
                 tree_.set_threshold(index, split->threshold);
                 if (stats != nullptr)
@@ -142,17 +152,23 @@ private:
         Count const n_kept = stats.n_left() - count_left(changes.removed, node.attribute, node.threshold());
         Sampling const sampling = sampling_at(place.depth, context_.params);
         Loan rows(worker_.buffers);
+        bool const goes_left =
+            !changes.removed.empty() && changes.removed[0].value(context_.data, node.attribute) <= node.threshold();
+        NodeIndex const next = node.child(goes_left ? Side::left : Side::right);
+        tree_.prefetch(next);
         Knowledge const knowledge = update_stats(index, stats, place.key, changes, sampling);
+        tree_.prefetch_stats(next);
 
         Grower::Found decision{std::nullopt, &stats};
         if (!grower_.must_be_leaf(stats.totals(), place.depth)) {
             if (knowledge == Knowledge::complete) {
                 decision.split = grower_.best_split(stats, place.key, sampling);
             } else {
-                rows_after(index, changes, rows.slots);
-                decision = decide_from_rows(stats, knowledge, grower_.view(rows.slots, place.key), sampling);
+                rows_after(index, changes, *rows);
+                decision = decide_from_rows(stats, knowledge, grower_.view(*rows, place.key), changes, sampling);
             }
         }
+        tree_.prefetch_records(next);
         std::vector<ChangedRow> removed;  // for what is set aside, as the way down changes their order
         std::vector<ChangedRow> added;
         if (kApplies && node.has_alternates) {
@@ -162,7 +178,7 @@ private:
         if (decision.split && keeps_partition(node, *decision.split, n_kept, changes))
             keep_split(index, place, changes, stats, decision);
         else if (!decision.split || !bring_back(index, place, changes, stats, decision, n_kept))
-            replace_split(index, place, changes, stats, decision, n_kept, rows.slots);
+            replace_split(index, place, changes, stats, decision, n_kept, *rows);
         if constexpr (kApplies)
             if (tree_.node(index).is_split() && tree_.node(index).has_alternates)
                 update_alternates(index, place, node.has_alternates ? Changes{removed, added} : changes);
@@ -231,7 +247,7 @@ private:
         if (decision.stats != nullptr && uses_alternates() && n_after >= context_.tuning.min_alternate_rows)
             regrow_beside(index, place, changes, stats, *decision.split, n_kept_left, rows);
         else
-            regrow(index, place, *decision.split, copy_of(decision.stats, *decision.split), rows);
+            regrow(index, place, *decision.split, copy_of(decision.stats, *decision.split), ManyRows{rows});
     }
 
     // A copy of statistics for a split: the node's own go away with its former children.
@@ -254,6 +270,7 @@ private:
             tree_.set_aside(index, split, n_left_before, static_cast<Count>(n_before));
             std::size_t const n_left = grower_.partition(rows, split.attribute, split.threshold);
             Node const node = tree_.node(index);
+            n_rows_regrown_ += rows.size();
             grower_.grow(tree_, node.child(Side::left), std::span(rows).first(n_left), place.child(Side::left));
             grower_.grow(tree_, node.child(Side::right), std::span(rows).subspan(n_left), place.child(Side::right));
         }
@@ -288,13 +305,16 @@ private:
         cost_ = std::move(cost);
     }
 
-    // Where subtrees are postponed nothing is grown twice.
-    bool uses_alternates() const { return !lazy_ && tree_.n_unbuilt() == 0; }
+    // Not where subtrees are postponed, as nothing is grown twice then, nor for many changes at once: they would be
+    // made twice at almost every node.
+    bool uses_alternates() const { return !lazy_ && tree_.n_unbuilt() == 0 && n_changes_ <= kMostBesideAlternates; }
 
     void limit_alternates() {
         if (tree_.alternates().empty())
             return;
-        double const n_most = context_.tuning.max_alternate_share * static_cast<double>(context_.data.n_rows());
+        double const rows_per_tree =
+            static_cast<double>(context_.data.n_rows()) * context_.params.trees_per_row / context_.params.n_trees;
+        double const n_most = context_.tuning.max_alternate_share * rows_per_tree;
         tree_.limit_alternates(static_cast<std::size_t>(n_most));
     }
 
@@ -314,8 +334,8 @@ private:
         stats.set_n_left(split.n_left);
         if constexpr (kChecksStatistics) {
             Loan rows(worker_.buffers);
-            rows_after(index, changes, rows.slots);
-            require_consistent(stats, grower_.view(rows.slots, place.key), place, context_.params, worker_.work);
+            rows_after(index, changes, *rows);
+            require_consistent(stats, grower_.view(*rows, place.key), place, context_.params, worker_.work);
         }
         // Judged as if there were twice as many rows, so that a row that comes and goes does not make and drop them.
         if (!grower_.is_worth_keeping(stats.n_words(), 2 * std::size_t{sum(stats.totals())}))
@@ -344,7 +364,8 @@ private:
                        Sampling const& sampling) {
         if (record_kind(record) == RecordKind::uniform)
             return update_uniform(record, totals.size(), context_.data, changes);
-        return update_valid(record, key, totals, context_.data, changes, grower_.sample_size(sampling), worker_.work);
+        return update_valid(record, key, totals, context_.data, changes, grower_.sample_size(sampling, false),
+                            worker_.work);
     }
 
     // Whether an attribute comes before the last of the chosen ones and was passed over, being constant on the node.
@@ -405,18 +426,18 @@ private:
     }
 
     // The node's own statistics are up to date afterwards, or of no use.
-    Grower::Found decide_from_rows(SplitStats& stats, Knowledge knowledge, NodeView const& view,
+    Grower::Found decide_from_rows(SplitStats& stats, Knowledge knowledge, NodeView const& view, Changes const& changes,
                                    Sampling const& sampling) {
-        if (knowledge == Knowledge::needs_scans && rescan_stale(stats, view, sampling))
+        if (knowledge == Knowledge::needs_scans && renew_stale(stats, view, changes, sampling))
             return {grower_.best_split(stats, view.key, sampling), &stats};
-        auto const [split, found] = grower_.find_split(view, sampling);
+        auto const [split, found] = grower_.find_split(ManyRows{}, view, sampling);
         if (found != nullptr)
             stats.assign(*found);
         return {split, found != nullptr ? &stats : nullptr};
     }
 
     // Makes stale records again; false if an attribute turned out to be constant, so that another one takes its place.
-    bool rescan_stale(SplitStats& stats, NodeView const& view, Sampling const& sampling) {
+    bool renew_stale(SplitStats& stats, NodeView const& view, Changes const& changes, Sampling const& sampling) {
         SplitStats& fresh = worker_.found;
         fresh.start(stats.totals());
         Scoring const scoring = grower_.scoring(stats.totals());
@@ -427,7 +448,16 @@ private:
                 fresh.append(record);
                 continue;
             }
-            if (!grower_.scan(view, record_attribute(record), sampling, ignored, &fresh.words()))
+            if (record_kind(record) == RecordKind::sample) {
+                std::size_t const place = fresh.n_words();
+                fresh.append(record);
+                if (settle_sample(fresh.words().data() + place, view, changes, grower_.sample_size(sampling, true),
+                                  worker_.work))
+                    continue;
+                fresh.take_back(place);
+            }
+            bool const is_short = record_kind(record) == RecordKind::sample;
+            if (!grower_.scan(view, record_attribute(record), sampling, ignored, &fresh.words(), is_short))
                 return false;
             fresh.note_record();
         }
@@ -442,9 +472,12 @@ private:
             tree_.make_leaf(index, counts, rows);
     }
 
-    void regrow(NodeIndex index, Place place, Split const& split, SplitStats const* stats, std::span<Slot> rows) {
-        if constexpr (kApplies)
+    template <typename Rows>
+    void regrow(NodeIndex index, Place place, Split const& split, SplitStats const* stats, Rows const& rows) {
+        if constexpr (kApplies) {
+            n_rows_regrown_ += lazy_ ? 0 : rows.size();
             grower_.grow_children(tree_, index, split, stats, rows, place, lazy_);
+        }
     }
 
     void change_rows(NodeIndex index, Changes const& changes) {
@@ -484,21 +517,26 @@ private:
             visit(node.child(Side::right), place.child(Side::right), right);
     }
 
+    template <typename Rows>
     void descend_with_rows(Node const& node, Place place, Changes const& changes, Split const& split,
-                           std::span<Slot> rows) {
-        std::size_t const n_left = grower_.partition(rows, split.attribute, split.threshold);
+                           Rows const& rows) {
+        auto const [left_rows, right_rows] = grower_.divide(rows, split);
         auto const [left, right] = divide(changes, node, split);
-        visit_with_rows(node.child(Side::left), place.child(Side::left), left, rows.first(n_left));
-        visit_with_rows(node.child(Side::right), place.child(Side::right), right, rows.subspan(n_left));
+        visit_with_rows(node.child(Side::left), place.child(Side::left), left, left_rows);
+        visit_with_rows(node.child(Side::right), place.child(Side::right), right, right_rows);
     }
 
-    void visit_with_rows(NodeIndex index, Place place, Changes const& changes, std::span<Slot> rows) {
+    template <typename Rows>
+    void visit_with_rows(NodeIndex index, Place place, Changes const& changes, Rows const& rows) {
         Node const node = tree_.node(index);
         if (changes.empty())
             return;
         if (node.is_split() && tree_.stats(node) == nullptr) {
             ActiveAttributes::Scope const scope(worker_.active);
-            visit_from_rows(index, place, changes, rows);
+            if constexpr (std::is_same_v<Rows, ManyRows>)
+                visit_many(index, place, changes, rows.slots);
+            else
+                visit_from_rows(index, place, changes, rows);
         } else {
             visit(index, place, changes);
         }
@@ -530,20 +568,22 @@ private:
     // The rows of a node with the changes made, ascending.
     void rows_after(NodeIndex index, Changes const& changes, std::vector<Slot>& rows) {
         Loan before(worker_.buffers);
-        tree_.gather(index, before.slots);
+        tree_.gather(index, *before);
         Loan kept(worker_.buffers);
         auto const slots_of = std::views::transform(&ChangedRow::slot);
-        std::ranges::set_difference(before.slots, changes.removed | slots_of, std::back_inserter(kept.slots));
+        std::ranges::set_difference(*before, changes.removed | slots_of, std::back_inserter(*kept));
         rows.clear();
-        std::ranges::merge(kept.slots, changes.added | slots_of, std::back_inserter(rows));
+        std::ranges::merge(*kept, changes.added | slots_of, std::back_inserter(rows));
     }
 
     TreeContext const& context_;
     TreeType& tree_;
     bool lazy_;
+    std::size_t n_changes_ = 0;
     Worker& worker_;
     Grower grower_;
     UpdateCost cost_;
+    std::uint64_t n_rows_regrown_ = 0;  // in what is set aside, too
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace deciduous {
 struct UpdateCost {
     std::vector<std::uint64_t> nodes_rebuilt;
     std::vector<std::uint64_t> rows_retrained;
+    std::uint64_t n_rows_regrown = 0;  // what was really grown again: less, where children came back or were postponed
 
     void record(std::uint32_t depth, std::size_t n_rows);
     void merge(UpdateCost const& other);

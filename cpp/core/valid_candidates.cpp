@@ -1,6 +1,7 @@
 #include "valid_candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -15,6 +16,10 @@ namespace deciduous {
 namespace {
 
 constexpr std::uint64_t kEverything = ~std::uint64_t{0};
+
+// Looking up this many candidates takes about as long as sorting the rows: some, and one more for so many rows.
+constexpr std::size_t kLookUps = 48;
+constexpr std::size_t kRowsPerLookUp = 8;
 
 // The midpoint of two neighbouring values, so that low <= threshold < high.
 Value threshold_between(Value low, Value high) {
@@ -57,18 +62,30 @@ bool are_boundaries_shorter(double n_valid, std::uint32_t n_wanted, double n_val
 // The ranks of an attribute's candidates on a node.
 class Ranks {
 public:
-    Ranks(Key node, Attribute attribute) : key_(hash(node, kCandidate, attribute)) {}
-    [[nodiscard]] std::uint64_t operator()(Value value) const { return hash(key_, float_bits(value)); }
+    Ranks(Key node, Attribute attribute) : node_(node), attribute_(attribute) {}
+    [[nodiscard]] std::uint64_t operator()(Value value) const { return hash(key(), float_bits(value)); }
 
     // The ranks of many values.
     std::span<std::uint64_t const> of(std::span<Value const> values, std::vector<std::uint64_t>& ranks) const {
         ranks.resize(values.size());
-        kernels::hash_values(values.data(), values.size(), key_, ranks.data());
+        kernels::hash_values(values.data(), values.size(), key(), ranks.data());
         return ranks;
     }
 
 private:
-    Key key_;
+    // Worked out when it is needed: most candidates are worse than others, whatever their ranks.
+    [[nodiscard]] Key key() const {
+        if (!is_known_) {
+            key_ = hash(node_, kCandidate, attribute_);
+            is_known_ = true;
+        }
+        return key_;
+    }
+
+    Key node_;
+    Attribute attribute_;
+    mutable bool is_known_ = false;
+    mutable Key key_ = 0;
 };
 
 // The n-th lowest of at least as many hashes. Permutes and shortens them.
@@ -235,6 +252,8 @@ public:
         Attribute const attribute = record_attribute(words_);
         for (ChangedRow const& row : changes.removed)
             remove(row.value(data, attribute), row.vote);
+        if (record_kind(words_) == RecordKind::sample)
+            return false;  // settled by the rows, which count what was added, too
         for (ChangedRow const& row : changes.added) {
             Value const its_value = row.value(data, attribute);
             if (!(are_boundaries() ? add_to_run(its_value, row.vote) : add_to_prefix(its_value, row.vote)))
@@ -254,22 +273,6 @@ public:
         return is_of_use(sample(sample_size.n_thresholds, work), sample_size);
     }
 
-    // Lowers the bound to the n_wanted-th valid candidate, of which there are at least as many.
-    void tighten(std::uint32_t n_wanted, Workspace& work) {
-        work.ranks.clear();
-        for (std::size_t cut = 0; cut < size(); ++cut)
-            if (is_valid(cut))
-                work.ranks.push_back(ranks_(value(cut)));
-        set_bound(nth_lowest(work.ranks, n_wanted));
-        drop([this](std::size_t cut) { return ranks_(value(cut)) > bound(); });
-    }
-
-private:
-    [[nodiscard]] Word* mask() const { return words_ + kValidHeader; }
-    [[nodiscard]] Word* at(std::size_t cut) const {
-        return words_ + kValidHeader + words_[5] + cut * words_per_cut(n_classes_);
-    }
-
     [[nodiscard]] std::size_t first_cut_from(Value row_value) const {
         std::size_t begin = 0;
         for (std::size_t n = size(); n > 0;) {
@@ -278,6 +281,37 @@ private:
             n -= half;
         }
         return begin;
+    }
+
+    // Drops the cuts that are no candidates any more.
+    void drop_invalid() {
+        drop([this](std::size_t cut) { return all_zero(cut, kAt) || !is_valid(cut); });
+    }
+
+    [[nodiscard]] std::uint64_t rank(Value its_value) const { return ranks_(its_value); }
+
+    // Makes the record a sample, if that is shorter.
+    void shorten(std::uint32_t n_wanted, std::uint32_t n_thresholds, Workspace& work) {
+        work.ranks.clear();
+        for (std::size_t cut = 0; cut < size(); ++cut)
+            if (is_valid(cut))
+                work.ranks.push_back(ranks_(value(cut)));
+        if (work.ranks.size() < n_wanted || size() == n_wanted)
+            return;
+        set_bound(nth_lowest(work.ranks, n_wanted));
+        drop([this](std::size_t cut) { return !is_valid(cut) || ranks_(value(cut)) > bound(); });
+        words_[0] = record_tag(RecordKind::sample, record_attribute(words_)) | (words_[0] & kNarrow);
+        Word const* const cuts = at(0);
+        words_[5] = static_cast<Word>((size() + 31) / 32);
+        std::copy_n(cuts, size() * words_per_cut(n_classes_), at(0));
+        words_[1] = static_cast<Word>(at(size()) - words_);
+        sample(n_thresholds, work);
+    }
+
+private:
+    [[nodiscard]] Word* mask() const { return words_ + kValidHeader; }
+    [[nodiscard]] Word* at(std::size_t cut) const {
+        return words_ + kValidHeader + words_[5] + cut * words_per_cut(n_classes_);
     }
 
     [[nodiscard]] bool all_zero(std::size_t cut, Part part) const {
@@ -429,19 +463,36 @@ public:
         if (auto const values = count_two_valued(node_, attribute_, work_))
             return take_pair(*values, best, records);
         Column const* const column = node_.data.numeric_column(attribute_);
-        bool const may_sample =
-            size.n_thresholds != kAllThresholds && !column->is_coded() && node_.slots.size() >= size.min_sampled_rows;
-        std::uint32_t const n_wanted = wanted(size, records != nullptr);
-        if (may_sample && sample(column->plain(), n_wanted)) {
-            WideCuts const cuts(n_classes_, work_.record.data(), ranks_);
-            cuts.sample(size.n_thresholds, work_);
-            cuts.offer(best, work_);
+        bool const may_sample = size.n_thresholds != kAllThresholds && !column->is_coded() && !node_.by_class.empty();
+        if (may_sample && sample(wanted(size, records != nullptr), records != nullptr)) {
+            offer_found(size.n_thresholds, best);
             if (records != nullptr)
-                append_record(*records);
+                append_found(size, *records);
             return true;
         }
         tabulate(node_, attribute_, work_);
         return take_table(size, best, records);
+    }
+
+    // Whether the cuts of a sample, from which removed rows were taken, are known without a scan.
+    template <typename Counts>
+    bool settle(Cuts<NClasses, Counts> cuts, Changes const& changes, SampleSize const& size) {
+        constexpr std::size_t kMostChanges = 8;
+        if (node_.by_class.empty() || changes.removed.size() + changes.added.size() > kMostChanges)
+            return false;
+        gather_by_class();
+        for (ChangedRow const& row : changes.added) {
+            std::size_t const cut = cuts.first_cut_from(row.value(node_.data, attribute_));
+            if (cut < cuts.size() && !cuts.raise(cut, kBucket, row.vote))
+                return false;
+        }
+        for (std::span<ChangedRow const> const rows :
+             {std::span<ChangedRow const>(changes.removed), std::span<ChangedRow const>(changes.added)})
+            for (ChangedRow const& row : rows)
+                if (!settle_around(cuts, row.value(node_.data, attribute_)))
+                    return false;
+        cuts.drop_invalid();
+        return cuts.sample(size.n_thresholds, work_) >= size.n_thresholds;
     }
 
     // A record of this kind and bound from the rows of the node.
@@ -520,11 +571,13 @@ private:
         std::uint32_t const n_wanted = wanted(size, true);
         rank_table();
         std::size_t const n_valid = work_.ranks.size();
-        bool const are_boundaries =
-            n_wanted == kAllThresholds || n_valid < n_wanted ||
-            are_boundaries_shorter(static_cast<double>(n_valid), n_wanted, static_cast<double>(work_.values.size()));
+        auto const n_values = static_cast<double>(work_.values.size());
+        bool const are_boundaries = n_wanted == kAllThresholds || n_valid < n_wanted ||
+                                    are_boundaries_shorter(static_cast<double>(n_valid), n_wanted, n_values);
         work_.record.clear();
-        if (are_boundaries)
+        if (size.is_short && n_valid > n_wanted && !node_.by_class.empty())
+            append_cuts(RecordKind::sample, nth_lowest(work_.ranks, n_wanted), n_wanted, work_.record);
+        else if (are_boundaries)
             append_cuts(RecordKind::boundaries, kEverything, n_valid, work_.record);
         else
             append_cuts(RecordKind::prefix, nth_lowest(work_.ranks, n_wanted), work_.values.size(), work_.record);
@@ -570,9 +623,10 @@ private:
 
     // Whether the i-th value of the table is a cut of such a record.
     [[nodiscard]] bool is_cut(RecordKind kind, std::uint64_t bound, std::size_t i) const {
-        if (kind == RecordKind::boundaries)
-            return i + 1 < work_.values.size() && is_valid(i);
-        return work_.values[i] != kMissing && ranks_(work_.values[i]) <= bound;
+        bool const is_inside = bound == kEverything || ranks_(work_.values[i]) <= bound;
+        if (kind == RecordKind::prefix)
+            return is_inside && work_.values[i] != kMissing;
+        return is_inside && i + 1 < work_.values.size() && is_valid(i);
     }
 
     // All cuts of such a record, of which there are not more than n_most.
@@ -617,93 +671,182 @@ private:
         WideCuts(n_classes_, records.data() + begin, ranks_).set_bound(bound);
     }
 
-    // Finds a prefix without sorting the column: one pass to find the values within a guessed bound, one pass to count.
-    // False if boundaries are likely to be shorter, or if the guesses come close to taking every value: then sorting is
-    // better.
-    bool sample(PlainView view, std::uint32_t n_wanted) {
+    // Looks candidates up in the rows, in the order of their ranks, until enough of them are valid: no sorting. False
+    // if that is likely to take longer than sorting, or if all valid candidates are a shorter record.
+    bool sample(std::uint32_t n_wanted, bool is_recorded) {
         auto const n = static_cast<double>(node_.slots.size());
         double same_class = 0;  // the chance that two rows agree, were values and labels independent
         for (Count const n_y : node_.totals) {
-            double const share = static_cast<double>(n_y) / static_cast<double>(sum(node_.totals));
+            double const share = static_cast<double>(n_y) / n;
             same_class += share * share;
         }
-        if (are_boundaries_shorter((1 - same_class) * n, n_wanted, n))
+        double const n_expected = n_wanted / (1 - same_class);
+        std::size_t const n_most = kLookUps + node_.slots.size() / kRowsPerLookUp;
+        if (n_expected > static_cast<double>(n_most) ||
+            (is_recorded && are_boundaries_shorter((1 - same_class) * n, n_wanted, n)))
             return false;
-        work_.gathered.resize(node_.slots.size());
-        work_.gathered.note_size();
-        for (std::size_t i = 0; i < node_.slots.size(); ++i)
-            work_.gathered[i] = view(node_.slots[i]);
-        for (double n_cuts = 1.5 * n_wanted / (1 - same_class) + 2; n_cuts < n / 2; n_cuts *= 4)
-            if (sample_within(static_cast<std::uint64_t>(n_cuts / n * 0x1p64), n_wanted))
-                return true;
-        return false;
-    }
-
-    bool sample_within(std::uint64_t bound, std::uint32_t n_wanted) {
-        select_within(bound);
-        std::size_t const n_cuts = work_.values.size();
-        std::size_t const stride = WideCuts::words_per_cut(n_classes_);
-        work_.record.clear();
-        append_header(RecordKind::prefix, n_cuts, work_.record);
-        std::size_t const header = work_.record.size();
-        work_.record.resize(header + n_cuts * stride, 0);
-        work_.record.note_size();
-        finish(work_.record, 0, n_cuts, bound);
-        WideCuts cuts(n_classes_, work_.record.data(), ranks_);
-        for (std::size_t cut = 0; cut < n_cuts; ++cut)
-            cuts.value(cut) = work_.values[cut];
-        work_.places.resize(node_.slots.size());
-        kernels::count_bounds_below(work_.gathered.data(), node_.slots.size(), work_.values.data(), n_cuts,
-                                    work_.places.data());
-        count_rows(cuts);
-        if (cuts.n_valid() < n_wanted)
-            return false;
-        cuts.tighten(n_wanted, work_);
-        work_.record.resize(header + cuts.size() * stride);
-        work_.record[1] = static_cast<Word>(work_.record.size());
+        gather_by_class();
+        work_.order.start(ranks_.of(work_.gathered, work_.hashes), n_expected);
+        work_.found.clear();
+        work_.found_counts.clear();
+        std::uint32_t n_valid = 0;
+        for (std::size_t n_looked = 0; n_valid < n_wanted; ++n_looked) {
+            std::size_t const place = work_.order.next();
+            if (place == RankOrder::kNone || n_looked == n_most)
+                return false;
+            Value const value = work_.gathered[place];
+            if (value >= kMissing)
+                continue;
+            n_valid += look_up(value, work_.hashes[place]) ? 1 : 0;
+        }
+        work_.found.note_size();
         return true;
     }
 
-    // Counts the rows of the node, whose places among the cuts are known. Cuts are at values of rows, so the least
-    // value in the bucket behind a cut is its next value.
-    void count_rows(WideCuts const& cuts) {
-        std::size_t const n_cuts = cuts.size();
-        work_.minima.assign(n_cuts + 1, kNoValue);
-        work_.minima.note_size();
-        work_.histogram.assign((n_cuts + 1) * n_classes_, 0);
-        for (std::size_t i = 0; i < node_.slots.size(); ++i) {
-            std::size_t const bucket = work_.places[i];
-            work_.histogram[bucket * n_classes_ + node_.labels[i]] += node_.weight(i);
-            work_.minima[bucket] = std::min(work_.minima[bucket], work_.gathered[i]);
+    // The values of each class, and behind them as many that are none as make vectors full.
+    void gather_by_class() {
+        constexpr std::size_t kLanes = 16;
+        work_.gathered_ends.resize(n_classes_);
+        std::size_t n_places = 0;
+        for (std::size_t y = 0, begin = 0; y < n_classes_; begin = node_.class_ends[y++]) {
+            n_places += (node_.class_ends[y] - begin + kLanes - 1) / kLanes * kLanes;
+            work_.gathered_ends[y] = n_places;
         }
-        for (std::size_t cut = 0; cut < n_cuts; ++cut) {
-            cuts.next(cut) = work_.minima[cut + 1];
-            for (std::size_t y = 0; y < n_classes_; ++y)
-                cuts.set(cut, kBucket, y, work_.histogram[cut * n_classes_ + y]);
+        work_.gathered.resize(n_places);
+        work_.gathered.note_size();
+        node_.data.visit(attribute_, [&](auto view) {
+            std::size_t place = 0;
+            for (std::size_t y = 0, i = 0; y < n_classes_; ++y) {
+                for (; i < node_.class_ends[y]; ++i)
+                    work_.gathered[place++] = view(node_.by_class[i]);
+                for (; place < work_.gathered_ends[y]; ++place)
+                    work_.gathered[place] = kNoValue;
+            }
+        });
+    }
+
+    // The gathered values of a class.
+    [[nodiscard]] std::span<Value const> values_of(std::size_t y) const {
+        std::size_t const begin = y == 0 ? 0 : work_.gathered_ends[y - 1];
+        return std::span(work_.gathered).subspan(begin, work_.gathered_ends[y] - begin);
+    }
+
+    // Whether the candidate is valid.
+    bool look_up(Value value, std::uint64_t rank) {
+        FoundCut cut{value, kNoValue, rank, work_.found_counts.size(), false};
+        work_.found_counts.resize(cut.counts + 2 * n_classes_);
+        Count* const left = work_.found_counts.data() + cut.counts;
+        std::array<Value, Handful::kMaxClasses> nexts;
+        for (std::size_t y = 0; y < n_classes_; ++y) {
+            auto const values = values_of(y);
+            auto const its = kernels::look_around(value, values.data(), values.size());
+            left[y] = its.n_below_or_at;
+            left[n_classes_ + y] = its.n_at;
+            nexts[y] = its.next;
+            cut.next = std::min(cut.next, its.next);
         }
-        for (std::size_t i = 0; i < node_.slots.size(); ++i) {
-            std::size_t const bucket = work_.places[i];
-            Vote const vote{node_.labels[i], node_.weight(i)};
-            if (bucket < n_cuts && work_.values[bucket] == work_.gathered[i])
-                cuts.raise(bucket, kAt, vote);
-            if (bucket > 0 && work_.minima[bucket] == work_.gathered[i])
-                cuts.raise(bucket - 1, kAtNext, vote);
+        int n_present = 0;
+        for (std::size_t y = 0; y < n_classes_; ++y)
+            n_present += left[n_classes_ + y] > 0 || nexts[y] == cut.next ? 1 : 0;
+        cut.is_valid = cut.next != kNoValue && n_present > 1;
+        work_.found.push_back(cut);
+        return cut.is_valid;
+    }
+
+    void offer_found(std::uint32_t n_thresholds, BestSplit& best) const {
+        std::uint32_t n_offered = 0;
+        for (FoundCut const& cut : work_.found) {
+            if (!cut.is_valid)
+                continue;
+            if (n_offered++ == n_thresholds)
+                return;
+            best.offer(
+                n_classes_, attribute_, work_.found_counts.data() + cut.counts, [&] { return cut.rank; },
+                [&] { return threshold_between(cut.value, cut.next); });
         }
     }
 
-    // The distinct values whose rank is within the bound, ascending, in work.values.
-    void select_within(std::uint64_t bound) {
-        work_.values.resize(work_.gathered.size());
-        work_.values.note_size();
-        auto const ranks = ranks_.of(work_.gathered, work_.hashes);
-        std::size_t n = 0;
-        for (std::size_t i = 0; i < ranks.size(); ++i) {
-            work_.values[n] = work_.gathered[i];
-            n += ranks[i] <= bound && work_.gathered[i] != kMissing ? 1 : 0;
+    // Appends a record of what was found.
+    void append_found(SampleSize const& size, WipedVector<Word>& records) {
+        std::uint64_t const bound = work_.found.back().rank;
+        if (size.is_short)
+            std::erase_if(work_.found, [](FoundCut const& cut) { return !cut.is_valid; });
+        std::ranges::sort(work_.found, {}, &FoundCut::value);
+        work_.record.clear();
+        append_header(size.is_short ? RecordKind::sample : RecordKind::prefix, work_.found.size(), work_.record);
+        std::size_t const header = work_.record.size();
+        work_.record.resize(header + work_.found.size() * WideCuts::words_per_cut(n_classes_), 0);
+        work_.record.note_size();
+        finish(work_.record, 0, work_.found.size(), bound);
+        WideCuts const cuts(n_classes_, work_.record.data(), ranks_);
+        work_.left.assign(n_classes_, 0);
+        for (std::size_t i = 0; i < work_.found.size(); ++i) {
+            FoundCut const& cut = work_.found[i];
+            Count const* const counts = work_.found_counts.data() + cut.counts;
+            cuts.value(i) = cut.value;
+            (void)count_around(cuts, i, cut.next);
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                cuts.set(i, kBucket, y, counts[y] - work_.left[y]);
+            work_.left.assign(counts, counts + n_classes_);
         }
-        work_.values.resize(n);
-        std::ranges::sort(work_.values);
-        work_.values.erase(std::ranges::unique(work_.values).begin(), work_.values.end());
+        cuts.sample(size.n_thresholds, work_);
+        append_record(records);
+    }
+
+    // Counts the rows at a cut and at what is its next value; false if there is no room for so many.
+    template <typename Counts>
+    bool count_around(Cuts<NClasses, Counts> const& cuts, std::size_t cut, Value next) const {
+        cuts.next(cut) = next;
+        bool has_room = true;
+        for (std::size_t y = 0; y < n_classes_; ++y) {
+            auto const values = values_of(y);
+            Count const n_at = kernels::count_equal(cuts.value(cut), values.data(), values.size());
+            Count const n_next = next == kNoValue ? 0 : kernels::count_equal(next, values.data(), values.size());
+            cuts.set(cut, kAt, y, n_at);
+            cuts.set(cut, kAtNext, y, n_next);
+            has_room = has_room && n_at <= Counts::kMost[kAt] && n_next <= Counts::kMost[kAtNext];
+        }
+        return has_room;
+    }
+
+    // Which candidates there are can only differ where rows came or went: at their values, and just below.
+    template <typename Counts>
+    bool settle_around(Cuts<NClasses, Counts> const& cuts, Value value) const {
+        kernels::Surroundings its{0, 0, kNoValue};
+        Value previous = kNoValue;
+        std::array<kernels::Surroundings, Handful::kMaxClasses> by_class;
+        std::array<Value, Handful::kMaxClasses> previous_by_class;
+        for (std::size_t y = 0; y < n_classes_; ++y) {
+            auto const values = values_of(y);
+            by_class[y] = kernels::look_around(value, values.data(), values.size());
+            its.n_at += by_class[y].n_at;
+            its.next = std::min(its.next, by_class[y].next);
+            Value const below = previous_by_class[y] = kernels::find_previous(value, values.data(), values.size());
+            if (below != kNoValue && (previous == kNoValue || below > previous))
+                previous = below;
+        }
+        int n_present = 0;  // classes at the value and the next one
+        int n_present_below = 0;
+        for (std::size_t y = 0; y < n_classes_; ++y) {
+            bool const is_at = by_class[y].n_at > 0;
+            bool const is_next = its.next != kNoValue && by_class[y].next == its.next;
+            n_present += is_at || is_next ? 1 : 0;
+            n_present_below += (its.n_at > 0 ? is_at : is_next) || previous_by_class[y] == previous ? 1 : 0;
+        }
+        bool const is_valid = its.n_at > 0 && value != kMissing && its.next != kNoValue && n_present > 1;
+        Value const next_of_previous = its.n_at > 0 ? value : its.next;
+        bool const is_valid_below = previous != kNoValue && next_of_previous != kNoValue && n_present_below > 1;
+        return settle_cut(cuts, value, its.next, is_valid) &&
+               (previous == kNoValue || settle_cut(cuts, previous, next_of_previous, is_valid_below));
+    }
+
+    // False if the candidate should be a cut and is none.
+    template <typename Counts>
+    bool settle_cut(Cuts<NClasses, Counts> const& cuts, Value value, Value next, bool is_valid) const {
+        std::size_t const cut = cuts.first_cut_from(value);
+        if (cut < cuts.size() && cuts.value(cut) == value)
+            return count_around(cuts, cut, next);
+        return !is_valid || cuts.rank(value) > cuts.bound();
     }
 
     NClasses n_classes_;
@@ -753,6 +896,29 @@ bool update_valid(Word* record, Key node, std::span<Count const> totals, Dataset
             return update_pair(n_classes, record, totals.data(), data, changes);
         return with_cuts(n_classes, record, node, [&](auto cuts) { return cuts.update(data, changes, size, work); });
     });
+}
+
+bool settle_sample(Word* record, NodeView const& node, Changes const& changes, SampleSize const& size,
+                   Workspace& work) {
+    return with_classes(node.totals.size(), [&](auto n_classes) {
+        return with_cuts(n_classes, record, node.key, [&](auto cuts) {
+            return Scan(n_classes, node, record_attribute(record), work).settle(cuts, changes, size);
+        });
+    });
+}
+
+void append_shortened(Word const* record, NodeView const& node, SampleSize const& size, WipedVector<Word>& records,
+                      Workspace& work) {
+    std::size_t const begin = records.size();
+    records.insert(records.end(), record, record + record_length(record));
+    RecordKind const kind = record_kind(record);
+    if (size.n_thresholds == kAllThresholds || (kind != RecordKind::prefix && kind != RecordKind::boundaries))
+        return;
+    with_classes(node.totals.size(), [&](auto n_classes) {
+        with_cuts(n_classes, records.data() + begin, node.key,
+                  [&](auto cuts) { cuts.shorten(size.n_thresholds + size.reserve, size.n_thresholds, work); });
+    });
+    records.resize(begin + record_length(records.data() + begin));
 }
 
 void offer_valid(Word const* record, Key node, BestSplit& best, Workspace& work) {

@@ -137,6 +137,9 @@ class UpdateCost:
     @property
     def rows_retrained(self) -> NDArray[numpy.uint64]: ...
 
+    @property
+    def n_rows_regrown(self) -> int: ...
+
 class MemoryUse:
     @property
     def data(self) -> int: ...

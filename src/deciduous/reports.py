@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ._core import UpdateCost
@@ -15,12 +15,15 @@ class UpdateReport:
 
     A *rebuilt* node is one whose split changed, or that turned from a leaf into a split or back. The rows *retrained*
     are the rows under such nodes, summed over the trees: the paper's measure of the cost of a deletion. Depth 0 is the
-    root.
+    root. The rows *regrown* are those of the subtrees that were really grown again: fewer where a subtree that had been
+    set aside came back, or is left for later by a lazy forest; a few more where what is set aside had to follow. A cost
+    that was only worked out has none, and equals the report of the deletion.
     """
 
     ids: tuple[Any, ...]
     nodes_rebuilt_by_depth: tuple[int, ...]
     rows_retrained_by_depth: tuple[int, ...]
+    n_rows_regrown: int = field(default=0, compare=False)
 
     @property
     def n_rows(self) -> int:
@@ -40,13 +43,15 @@ class UpdateReport:
     def __repr__(self) -> str:
         return (
             f"UpdateReport(n_rows={self.n_rows}, n_nodes_rebuilt={self.n_nodes_rebuilt}, "
-            f"n_rows_retrained={self.n_rows_retrained})"
+            f"n_rows_retrained={self.n_rows_retrained}, n_rows_regrown={self.n_rows_regrown})"
         )
 
     @classmethod
     def from_core(cls, ids: Iterable[Any], cost: UpdateCost) -> UpdateReport:
         """The report of an update of these rows."""
-        return cls(tuple(ids), tuple(cost.nodes_rebuilt.tolist()), tuple(cost.rows_retrained.tolist()))
+        return cls(
+            tuple(ids), tuple(cost.nodes_rebuilt.tolist()), tuple(cost.rows_retrained.tolist()), cost.n_rows_regrown
+        )
 
 
 @dataclass(frozen=True)

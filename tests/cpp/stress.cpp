@@ -62,7 +62,9 @@ public:
             if (rows_.empty() || pick(0, 1) == 0)
                 add(*forest, pick(0, 5) == 0 ? pick(1, 300) : pick(1, 3));
             else
-                remove(*forest, pick(0, 9) == 0 ? rows_.size() : pick(1, std::min<std::size_t>(rows_.size(), 40)));
+                remove(*forest, pick(0, 9) == 0
+                                    ? rows_.size()
+                                    : pick(1, std::min<std::size_t>(rows_.size(), pick(0, 1) == 0 ? 3 : 40)));
             if (step % 5 == 4)
                 compare(*forest);
         }
