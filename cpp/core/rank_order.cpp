@@ -4,14 +4,9 @@
 #include <cmath>
 
 #include "kernels.h"
+#include "ranks.h"
 
 namespace deciduous {
-
-namespace {
-
-constexpr std::uint64_t kEverything = ~std::uint64_t{0};
-
-}  // namespace
 
 void RankOrder::start(std::span<std::uint64_t const> ranks, double n_wanted) {
     ranks_ = ranks;
