@@ -20,7 +20,7 @@ Seen = tuple[tuple[int, ...], bytes]
 Batch = Callable[[DareForestClassifier], object]
 N_ROWS = 300
 N_BATCHES = 40
-PROBES = mixed_rows(np.random.default_rng(5), 150).X  # more than two chunks of 64 rows
+PROBES = mixed_rows(np.random.default_rng(5), 150).X  # enough for both threads, and to lay trees out
 
 
 @pytest.fixture(autouse=True)

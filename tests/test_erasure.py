@@ -208,6 +208,7 @@ X[1500] = value
 forest = DareForestClassifier(n_estimators=10, random_state=0, lazy=lazy, candidates=candidates, n_thresholds=5)
 forest.fit(X, rng.integers(0, 2, 3000))
 X[:] = 0
+forest.predict_proba(X)  # lays the trees out, with their thresholds
 gc.collect()
 n_never = occurrences(image ^ 0x00123400)  # an image that no row has: what the search finds of itself
 n_before = occurrences(image)

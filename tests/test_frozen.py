@@ -140,7 +140,7 @@ def test_trees_without_rows_are_left_out() -> None:
 
 
 def test_predictions_do_not_depend_on_threads_and_batches() -> None:
-    """Rows are predicted in chunks of 64."""
+    """Rows are predicted in chunks of at least 64, ten side by side."""
     forest = DareForestClassifier(**SMALL).fit(*rows_of(300))
     frozen = forest.freeze()
     whole = frozen.predict_proba(PROBES)
@@ -715,7 +715,7 @@ DATA = {
 def test_stored_forest_is_less_than_a_fifth_of_scikit_learns(
     data: Callable[[], tuple[np.ndarray, np.ndarray]], max_depth: int, record_property: Callable[[str, object], None]
 ) -> None:
-    """A hundred trees; fewer than 8 bytes for each node where scikit-learn has 80 and more, and 12 in memory."""
+    """A hundred trees; fewer than 8 bytes for each node where scikit-learn has 80 and more, and 14 in memory."""
     X, y = data()
     frozen = DareForestClassifier(max_depth=max_depth, random_state=0).fit(X, y).freeze()
     theirs = RandomForestClassifier(max_depth=max_depth, random_state=0).fit(X, y)
@@ -726,7 +726,7 @@ def test_stored_forest_is_less_than_a_fifth_of_scikit_learns(
     assert size.n_trees == 100
     assert size.bytes_stored == len(frozen.to_bytes())
     assert size.bytes_per_node < 8
-    assert size.bytes_in_memory / size.n_nodes < 12
+    assert size.bytes_in_memory / size.n_nodes < 14
     assert size.bytes_stored < joblib_size(theirs) / 5
     assert joblib_size(frozen) < joblib_size(theirs) / 5
 

@@ -5,8 +5,10 @@
 #include <numeric>
 
 #include "consistency.h"
+#include "dense_rows.h"
 #include "error.h"
 #include "hash.h"
+#include "routes.h"
 #include "serialize.h"
 #include "walk.h"
 
@@ -28,12 +30,14 @@ bool has_rows(Tree const& tree) {
 
 }  // namespace
 
-// Marks the forest as broken while it changes: if something is thrown half way, nobody may use what is left.
+// Marks the forest as broken while it changes: if something is thrown half way, nobody may use what is left. What was
+// laid out from the trees before goes, and with it what it knew of rows.
 class Forest::Mutation {
 public:
     explicit Mutation(Forest& forest) : forest_(forest) {
         forest_.require_intact();
         forest_.is_broken_ = true;
+        forest_.routed_ = {};
     }
     void done() { forest_.is_broken_ = false; }
 
@@ -317,12 +321,69 @@ ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
 ClassShares Forest::predict_built(Matrix const& rows, std::size_t n_threads) const {
     if (data_.n_rows() == 0)
         throw EmptyForest("The forest holds no rows.");
-    ClassShares result{std::vector<double>(rows.n_rows * totals_.size(), 0.0), totals_.size()};
-    for_dense_chunks(rows, data_.schema(), n_threads, [&](DenseRows const& dense, std::size_t begin) {
-        std::size_t const n_classes = totals_.size();
-        predict_chunk(dense, std::span(result.shares).subspan(begin * n_classes, dense.n_rows() * n_classes));
-    });
+    std::size_t const n_classes = totals_.size();
+    ClassShares result{std::vector<double>(rows.n_rows * n_classes, 0.0), n_classes};
+    if (auto const trees = routes_for(rows.n_rows, n_threads); !trees.empty())
+        add_leaf_shares(trees, rows, data_.schema(), n_classes, n_threads, result.shares);
+    else
+        for_dense_chunks(rows, data_.schema(), 1, n_threads, [&](DenseRows const& dense, std::size_t begin) {
+            add_shares_of_few(dense, std::span(result.shares).subspan(begin * n_classes));
+        });
+    auto const n_trees_with_rows = static_cast<double>(std::ranges::count_if(trees_, has_rows));
+    for (double& share : result.shares)
+        share /= n_trees_with_rows;
     return result;
+}
+
+// The trees with rows, laid out, if that was done since the last change or pays for so many rows; else nothing. Laying
+// out four nodes takes about as long as a row gains by it in one tree.
+std::vector<Routes> Forest::routes_for(std::size_t n_rows, std::size_t n_threads) const {
+    std::scoped_lock const lock(routing_mutex_);  // of several predictions, one lays out
+    if (routed_.empty()) {
+        std::vector<Tree const*> trees;
+        std::size_t n_nodes = 0;
+        for (Tree const& tree : trees_)
+            if (has_rows(tree)) {
+                trees.push_back(&tree);
+                n_nodes += tree.n_nodes();
+            }
+        if (4 * n_rows * trees.size() < n_nodes)
+            return {};
+        std::vector<RoutedTree> routed(trees.size());
+        parallel_for(trees.size(), n_threads, [&](std::size_t t, std::size_t) {
+            routed[t] =
+                RoutedTree(*trees[t], totals_.size(), [this](auto counts, auto shares) { add_shares(counts, shares); });
+        });
+        routed_ = std::move(routed);
+    }
+    std::vector<Routes> routes;
+    routes.reserve(routed_.size());
+    std::ranges::transform(routed_, std::back_inserter(routes), &RoutedTree::routes);
+    return routes;
+}
+
+// Walks down the trees as they are.
+void Forest::add_shares_of_few(DenseRows const& rows, std::span<double> shares) const {
+    std::size_t const n_classes = totals_.size();
+    std::size_t const n_attributes = data_.n_attributes();
+    Value const* const values = rows.block(0);
+    for (Tree const& tree : trees_) {
+        if (!has_rows(tree))
+            continue;
+        Node const* const nodes = &tree.node(Tree::kRoot);
+        walk_side_by_side(
+            rows.n_rows(), Tree::kRoot,
+            [&](std::size_t i, NodeIndex& index) {
+                Node const node = nodes[index];
+                if (!node.is_split())
+                    return false;
+                index = node.link + (values[i * n_attributes + node.attribute] > node.threshold() ? 1 : 0);
+                return true;
+            },
+            [&](std::size_t i, NodeIndex index) {
+                add_shares(tree.counts(nodes[index]), shares.subspan(i * n_classes, n_classes));
+            });
+    }
 }
 
 // Adds the shares of the classes among the rows of a leaf.
@@ -335,33 +396,6 @@ void Forest::add_shares(std::span<Count const> counts, std::span<double> shares)
         total += weighted(y);
     for (std::size_t y = 0; y < counts.size(); ++y)
         shares[y] += static_cast<double>(weighted(y)) / static_cast<double>(total);
-}
-
-void Forest::predict_chunk(DenseRows const& rows, std::span<double> shares) const {
-    std::size_t const n_classes = totals_.size();
-    std::size_t n_trees_with_rows = 0;
-    for (Tree const& tree : trees_) {
-        if (!has_rows(tree))
-            continue;
-        ++n_trees_with_rows;
-        Node const* const nodes = &tree.node(Tree::kRoot);
-        Value const* const values = rows.row(0);
-        std::size_t const stride = data_.n_attributes();
-        walk_side_by_side(
-            rows.n_rows(), Tree::kRoot,
-            [&](std::size_t i, NodeIndex& index) {
-                Node const node = nodes[index];
-                if (!node.is_split())
-                    return false;
-                index = node.link + (values[i * stride + node.attribute] > node.threshold() ? 1 : 0);
-                return true;
-            },
-            [&](std::size_t i, NodeIndex index) {
-                add_shares(tree.counts(tree.node(index)), shares.subspan(i * n_classes, n_classes));
-            });
-    }
-    for (double& share : shares)
-        share /= static_cast<double>(n_trees_with_rows);
 }
 
 Digest Forest::fingerprint(Execution const& how) {
@@ -499,6 +533,9 @@ MemoryUse Forest::memory() const {
         use.decision_stats += its.decision_stats;
         use.leaf_stats += its.leaf_stats;
     }
+    std::scoped_lock const routing_lock(routing_mutex_);
+    for (RoutedTree const& tree : routed_)
+        use.structure += tree.memory();
     return use;
 }
 

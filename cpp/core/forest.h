@@ -7,18 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "dataset.h"
-#include "dense_rows.h"
 #include "fingerprint.h"
 #include "frozen.h"
 #include "grow.h"
 #include "parallel.h"
 #include "params.h"
+#include "routes.h"
 #include "schema.h"
 #include "tree.h"
 #include "tree_arrays.h"
@@ -50,6 +51,8 @@ struct Execution {
     std::size_t n_threads = 1;
     bool lazy = false;
 };
+
+class DenseRows;
 
 class Forest {
 public:
@@ -129,7 +132,8 @@ private:
     void expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const;
     [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
     void add_shares(std::span<Count const> counts, std::span<double> shares) const;
-    void predict_chunk(DenseRows const& rows, std::span<double> shares) const;
+    [[nodiscard]] std::vector<Routes> routes_for(std::size_t n_rows, std::size_t n_threads) const;
+    void add_shares_of_few(DenseRows const& rows, std::span<double> shares) const;
 
     Params params_;
     Tuning tuning_;
@@ -141,6 +145,10 @@ private:
     std::size_t n_nodes_hashed_ = 0;
     bool is_broken_ = false;
     mutable FairSharedMutex mutex_;
+
+    // The trees with rows, laid out when many rows were predicted, until the next change.
+    mutable std::vector<RoutedTree> routed_;
+    mutable std::mutex routing_mutex_;
 };
 
 }  // namespace deciduous

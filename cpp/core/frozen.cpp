@@ -8,9 +8,7 @@
 
 #include "bytes.h"
 #include "error.h"
-#include "parallel.h"
 #include "params.h"
-#include "walk.h"
 
 namespace deciduous {
 
@@ -64,59 +62,57 @@ template <typename T>
 
 // ------------------------------------------------------------------------------------------------------- predicting
 
-std::span<double const> FrozenForest::leaf_value(Link link) const {
-    return std::span(leaf_values_).subspan((link - kLeaf) * n_classes_, n_classes_);
+std::span<double const> FrozenForest::leaf_value(std::size_t number) const {
+    return std::span(leaf_values_).subspan(number * n_classes_, n_classes_);
 }
 
+// After all splits: a leaf for each leaf value.
+void FrozenForest::append_leaves() {
+    first_leaf_ = static_cast<Fork::Link>(forks_.size());
+    forks_.reserve(forks_.size() + n_leaf_values());
+    for (std::size_t i = 0; i < n_leaf_values(); ++i)
+        forks_.push_back(Fork::leaf(static_cast<Fork::Link>(first_leaf_ + i)));
+}
+
+std::vector<Routes> FrozenForest::routes() const {
+    std::vector<Routes> routes;
+    routes.reserve(trees_.size());
+    for (std::size_t t = 0; t < trees_.size(); ++t) {
+        std::size_t const begin = trees_[t].first_split;
+        std::size_t const end = t + 1 < trees_.size() ? trees_[t + 1].first_split : first_leaf_;
+        routes.push_back(
+            {forks_.data(), trees_[t].root, first_leaf_, leaf_values_.data(), splits().subspan(begin, end - begin)});
+    }
+    return routes;
+}
+
+// Adds in the order of the trees and divides once, as Forest::predict does: the same sums to the last bit.
 std::vector<double> FrozenForest::predict(Matrix const& rows, std::size_t n_threads) const {
     if (rows.n_columns != schema_.n_columns())
         throw InvalidArgument("The rows have " + std::to_string(rows.n_columns) + " columns instead of " +
                               std::to_string(schema_.n_columns()) + ".");
     std::vector<double> shares(rows.n_rows * n_classes_, 0.0);
-    for_dense_chunks(rows, schema_, n_threads, [&](DenseRows const& dense, std::size_t begin) {
-        predict_chunk(dense, std::span(shares).subspan(begin * n_classes_, dense.n_rows() * n_classes_));
-    });
-    return shares;
-}
-
-// Adds in the order of the trees and divides once, as Forest::predict_chunk does: the same sums to the last bit.
-void FrozenForest::predict_chunk(DenseRows const& rows, std::span<double> shares) const {
-    for (FrozenTree const& tree : trees_) {
-        Split const* const splits = splits_.data() + tree.first_split;
-        walk_side_by_side(
-            rows.n_rows(), tree.root,
-            [&](std::size_t i, Link& link) {
-                if (link >= kLeaf)
-                    return false;
-                Split const& split = splits[link];
-                link = rows.row(i)[split.attribute] <= split.threshold ? split.left : split.right;
-                return true;
-            },
-            [&](std::size_t i, Link link) {
-                auto const its_leaf = leaf_value(link);
-                for (std::size_t y = 0; y < n_classes_; ++y)
-                    shares[i * n_classes_ + y] += its_leaf[y];
-            });
-    }
+    add_leaf_shares(routes(), rows, schema_, n_classes_, n_threads, shares);
     for (double& share : shares)
         share /= static_cast<double>(trees_.size());
+    return shares;
 }
 
 std::vector<std::uint8_t> FrozenForest::used_attributes() const {
     std::vector<std::uint8_t> used(n_attributes(), 0);
-    for (Split const& split : splits_)
-        used[split.attribute] = 1;
+    for (Fork const& split : splits())
+        used[split.attribute()] = 1;
     return used;
 }
 
 FrozenForest FrozenForest::with_attributes(Schema schema, std::span<Attribute const> kept) const {
     FrozenForest result = *this;
     result.schema_ = std::move(schema);
-    for (Split& split : result.splits_) {
-        auto const place = std::ranges::lower_bound(kept, split.attribute);
-        if (place == kept.end() || *place != split.attribute)
-            throw InvalidArgument("A split asks for attribute " + std::to_string(split.attribute) + ".");
-        split.attribute = static_cast<Attribute>(place - kept.begin());
+    for (Fork& split : result.splits()) {
+        auto const place = std::ranges::lower_bound(kept, split.attribute());
+        if (place == kept.end() || *place != split.attribute())
+            throw InvalidArgument("A split asks for attribute " + std::to_string(split.attribute()) + ".");
+        split.place = Fork::place_of(static_cast<Attribute>(place - kept.begin()));
     }
     if (kept.size() != result.n_attributes())
         throw InvalidArgument("These are not the attributes of the columns.");
@@ -124,55 +120,44 @@ FrozenForest FrozenForest::with_attributes(Schema schema, std::span<Attribute co
 }
 
 std::size_t FrozenForest::memory() const {
-    return sizeof(FrozenForest) + trees_.capacity() * sizeof(FrozenTree) + splits_.capacity() * sizeof(Split) +
+    return sizeof(FrozenForest) + trees_.capacity() * sizeof(FrozenTree) + forks_.capacity() * sizeof(Fork) +
            leaf_values_.capacity() * sizeof(double);
 }
 
 // --------------------------------------------------------------------------------------------------------- freezing
 
 void Freezer::add(Tree const& tree) {
-    std::size_t const first_split = forest_.splits_.size();
-    FrozenForest::Link const root = visit(tree, Tree::kRoot, first_split);
+    auto const number_of = [&](Node const& leaf) {
+        auto const number = static_cast<Fork::Link>(leaf_values_.size());
+        return leaf_values_.try_emplace(shares_of_(tree.counts(leaf)), number).first->second;
+    };
+    auto const first_split = static_cast<Fork::Link>(forest_.forks_.size());
+    Fork::Link const root = append_splits(tree, Tree::kRoot, number_of, forest_.forks_);
+    if (forest_.forks_.size() >= kLeafMark || leaf_values_.size() >= kLeafMark)
+        throw InvalidArgument("The forest has too many splits to be frozen.");
     forest_.trees_.push_back({first_split, root});
 }
 
-FrozenForest::Link Freezer::visit(Tree const& tree, NodeIndex index, std::size_t first_split) {
-    Node const& node = tree.node(index);
-    if (!node.is_split()) {
-        if (leaf_values_.size() >= FrozenForest::kLeaf)
-            throw InvalidArgument("The forest has too many different leaves to be frozen.");
-        auto const number = static_cast<FrozenForest::Link>(leaf_values_.size());
-        auto const [place, is_new] = leaf_values_.try_emplace(shares_of_(tree.counts(node)), number);
-        return FrozenForest::kLeaf + place->second;
-    }
-    std::size_t const place = forest_.splits_.size();
-    forest_.splits_.push_back({node.attribute, node.threshold(), 0, 0});
-    FrozenForest::Link const left = visit(tree, node.child(Side::left), first_split);
-    FrozenForest::Link const right = visit(tree, node.child(Side::right), first_split);
-    forest_.splits_[place].left = left;
-    forest_.splits_[place].right = right;
-    return static_cast<FrozenForest::Link>(place - first_split);
-}
-
 FrozenForest Freezer::finish() {
-    std::vector<FrozenForest::Link> ranks(leaf_values_.size());
-    FrozenForest::Link rank = 0;
+    std::vector<Fork::Link> links(leaf_values_.size());  // of the leaves, by the numbers that they got as they were met
+    auto link = static_cast<Fork::Link>(forest_.forks_.size());
     forest_.leaf_values_.reserve(leaf_values_.size() * forest_.n_classes_);
     for (auto const& [shares, number] : leaf_values_) {
-        ranks[number] = rank++;
+        links[number] = link++;
         forest_.leaf_values_.insert(forest_.leaf_values_.end(), shares.begin(), shares.end());
     }
-    auto const renumber = [&](FrozenForest::Link& link) {
-        if (link >= FrozenForest::kLeaf)
-            link = FrozenForest::kLeaf + ranks[link - FrozenForest::kLeaf];
+    auto const settle = [&](Fork::Link& its_link) {
+        if (its_link >= kLeafMark)
+            its_link = links[its_link - kLeafMark];
     };
-    for (FrozenForest::Split& split : forest_.splits_) {
-        renumber(split.left);
-        renumber(split.right);
+    for (Fork& split : forest_.forks_) {
+        settle(split.left);
+        settle(split.right);
     }
     for (FrozenForest::FrozenTree& tree : forest_.trees_)
-        renumber(tree.root);
-    forest_.splits_.shrink_to_fit();
+        settle(tree.root);
+    forest_.append_leaves();
+    forest_.forks_.shrink_to_fit();
     return std::move(forest_);
 }
 
@@ -185,11 +170,11 @@ public:
 
     std::vector<std::uint8_t> run() {
         for (FrozenTree const& tree : forest_.trees_)
-            visit(forest_.splits_.data() + tree.first_split, tree.root);
+            visit(tree.root);
         std::vector<Attribute> attributes;
         std::vector<float> thresholds;
-        for (Split const& split : forest_.splits_) {
-            attributes.push_back(split.attribute);
+        for (Fork const& split : forest_.splits()) {
+            attributes.push_back(split.attribute());
             thresholds.push_back(to_float(split.threshold));
         }
         ByteWriter out;
@@ -207,15 +192,15 @@ public:
     }
 
 private:
-    void visit(Split const* splits, Link link) {
+    void visit(Fork::Link link) {
         std::size_t const place = n_visited_++;
-        if (link >= kLeaf) {
-            leaves_.push_back(link - kLeaf);
+        if (link >= forest_.first_leaf_) {
+            leaves_.push_back(link - forest_.first_leaf_);
             return;
         }
         shape_[place / 8] |= static_cast<std::uint8_t>(1U << (place % 8));
-        visit(splits, splits[link].left);
-        visit(splits, splits[link].right);
+        visit(forest_.forks_[link].left);
+        visit(forest_.forks_[link].right);
     }
 
     FrozenForest const& forest_;
@@ -234,7 +219,7 @@ public:
         auto const n_trees = in_.read<std::uint32_t>();
         auto const n_leaf_values = in_.read<std::uint32_t>();
         n_nodes_ = in_.read<std::uint64_t>();
-        if (n_attributes == 0 || n_classes == 0 || n_trees == 0 || n_leaf_values >= kLeaf)
+        if (n_attributes == 0 || n_classes == 0 || n_trees == 0 || n_leaf_values >= kLeafMark)
             throw CorruptData("it has " + std::to_string(n_trees) + " trees over " + std::to_string(n_attributes) +
                               " attributes with " + std::to_string(n_leaf_values) + " different leaves of " +
                               std::to_string(n_classes) + " classes");
@@ -245,6 +230,7 @@ public:
         require_leaf_values(forest);
         read_nodes(forest, n_leaf_values);
         read_trees(forest, n_trees);
+        forest.append_leaves();
         return forest;
     }
 
@@ -252,7 +238,7 @@ private:
     static void require_leaf_values(FrozenForest const& forest) {
         constexpr auto kOne = std::bit_cast<std::uint64_t>(1.0);
         for (std::size_t i = 0; i < forest.n_leaf_values(); ++i) {
-            auto const shares = forest.leaf_value(static_cast<Link>(kLeaf + i));
+            auto const shares = forest.leaf_value(i);
             double total = 0.0;
             for (double const share : shares) {
                 // The bits of doubles from 0 to 1 are in the order of the numbers; all other doubles come after.
@@ -262,8 +248,7 @@ private:
             }
             if (std::abs(total - 1.0) > 1e-6)
                 throw CorruptData("the class shares of a leaf do not sum up to 1");
-            if (i > 0 &&
-                !std::ranges::lexicographical_compare(forest.leaf_value(static_cast<Link>(kLeaf + i - 1)), shares))
+            if (i > 0 && !std::ranges::lexicographical_compare(forest.leaf_value(i - 1), shares))
                 throw CorruptData("its class shares are not in ascending order");
         }
     }
@@ -280,11 +265,13 @@ private:
         leaves_ = read_numbers(n_nodes_ - n_splits, n_leaf_values, "leaf", in_);
         in_.require_end();
         require_all_used(n_leaf_values);
-        forest.splits_.resize(n_splits);
+        if (n_splits >= kLeafMark)
+            throw CorruptData("it has more splits than forests can have");
+        forest.forks_.reserve(n_splits + n_leaf_values);
         for (std::size_t i = 0; i < n_splits; ++i) {
             if (std::isnan(thresholds[i]) || thresholds[i] == -std::numeric_limits<float>::infinity())
                 throw CorruptData("a split has no usable threshold");
-            forest.splits_[i] = {attributes[i], to_value(thresholds[i]), 0, 0};
+            forest.forks_.push_back(Fork::split(attributes[i], to_value(thresholds[i])));
         }
     }
 
@@ -303,26 +290,26 @@ private:
                               " leaves");
         forest.trees_.reserve(n_trees);
         for (std::uint32_t tree = 0; tree < n_trees; ++tree) {
-            std::size_t const first_split = next_split_;
-            Link const root = read_subtree(forest, first_split, 0);
+            auto const first_split = static_cast<Fork::Link>(next_split_);
+            Fork::Link const root = read_subtree(forest, 0);
             forest.trees_.push_back({first_split, root});
         }
         if (next_node_ != n_nodes_)
             throw CorruptData("it has nodes that belong to no tree");
     }
 
-    Link read_subtree(FrozenForest& forest, std::size_t first_split, std::uint32_t depth) {
+    Fork::Link read_subtree(FrozenForest& forest, std::uint32_t depth) {
         if (next_node_ == n_nodes_)
             throw CorruptData("it ends in the middle of a tree");
         std::uint64_t const node = next_node_++;
         if ((shape_[node / 8] >> (node % 8) & 1) == 0)
-            return kLeaf + leaves_[next_leaf_++];
+            return static_cast<Fork::Link>(forest.forks_.size() + leaves_[next_leaf_++]);
         std::size_t const place = next_split_++;
-        if (depth >= kMaxDepth || place - first_split >= kLeaf)
+        if (depth >= kMaxDepth)
             throw CorruptData("a tree is larger than trees can be");
-        forest.splits_[place].left = read_subtree(forest, first_split, depth + 1);
-        forest.splits_[place].right = read_subtree(forest, first_split, depth + 1);
-        return static_cast<Link>(place - first_split);
+        forest.forks_[place].left = read_subtree(forest, depth + 1);
+        forest.forks_[place].right = read_subtree(forest, depth + 1);
+        return static_cast<Fork::Link>(place);
     }
 
     ByteReader in_;

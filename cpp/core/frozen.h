@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "dense_rows.h"
+#include "routes.h"
 #include "schema.h"
 #include "tree.h"
 #include "types.h"
@@ -36,7 +36,7 @@ public:
 
     [[nodiscard]] std::size_t n_classes() const { return n_classes_; }
     [[nodiscard]] std::size_t n_trees() const { return trees_.size(); }
-    [[nodiscard]] std::size_t n_nodes() const { return 2 * splits_.size() + trees_.size(); }
+    [[nodiscard]] std::size_t n_nodes() const { return 2 * std::size_t{first_leaf_} + trees_.size(); }
     [[nodiscard]] std::size_t n_leaf_values() const { return leaf_values_.size() / n_classes_; }
     [[nodiscard]] std::size_t memory() const;
 
@@ -45,32 +45,24 @@ private:
     class Reader;
     class Writer;
 
-    // A split of the same tree, by its number in preorder, or a leaf value with kLeaf added. Leaves take no memory of
-    // their own.
-    using Link = std::uint32_t;
-    static constexpr Link kLeaf = Link{1} << 31;
-
-    struct Split {
-        Attribute attribute;
-        Value threshold;
-        Link left;
-        Link right;
-    };
-
     struct FrozenTree {
-        std::size_t first_split;
-        Link root;
+        Fork::Link first_split;  // of those that are its own; they end where those of the next tree begin
+        Fork::Link root;
     };
 
     FrozenForest(Schema schema, std::size_t n_classes) : schema_(std::move(schema)), n_classes_(n_classes) {}
 
-    [[nodiscard]] std::span<double const> leaf_value(Link link) const;
-    void predict_chunk(DenseRows const& rows, std::span<double> shares) const;
+    [[nodiscard]] std::span<Fork const> splits() const { return std::span(forks_).first(first_leaf_); }
+    [[nodiscard]] std::span<Fork> splits() { return std::span(forks_).first(first_leaf_); }
+    [[nodiscard]] std::span<double const> leaf_value(std::size_t number) const;
+    void append_leaves();
+    [[nodiscard]] std::vector<Routes> routes() const;
 
     Schema schema_;
     std::size_t n_classes_;
     std::vector<FrozenTree> trees_;
-    std::vector<Split> splits_;        // of all trees, in preorder
+    std::vector<Fork> forks_;  // the splits of all trees, in preorder; then a leaf for each leaf value
+    Fork::Link first_leaf_ = 0;
     std::vector<double> leaf_values_;  // distinct class shares, n_classes each, in ascending order
 };
 
@@ -89,11 +81,9 @@ public:
     [[nodiscard]] FrozenForest finish();
 
 private:
-    [[nodiscard]] FrozenForest::Link visit(Tree const& tree, NodeIndex index, std::size_t first_split);
-
     FrozenForest forest_;
     SharesOf shares_of_;
-    std::map<std::vector<double>, FrozenForest::Link> leaf_values_;  // numbered as they were met
+    std::map<std::vector<double>, Fork::Link> leaf_values_;  // numbered as they were met
 };
 
 }  // namespace deciduous

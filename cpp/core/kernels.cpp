@@ -23,6 +23,12 @@ constexpr std::int32_t as_signed(Value value) {
 }  // namespace
 
 DECIDUOUS_FOR_ALL_PROCESSORS
+void to_values(float const* numbers, std::size_t n, Value* values) {
+    for (std::size_t i = 0; i < n; ++i)
+        values[i] = to_value(numbers[i]);
+}
+
+DECIDUOUS_FOR_ALL_PROCESSORS
 void count_smaller(Value const* values, std::size_t n, std::uint32_t* n_smaller) {
     for (std::size_t i = 0; i < n; ++i) {
         std::int32_t const value = as_signed(values[i]);

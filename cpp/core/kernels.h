@@ -10,6 +10,9 @@
 
 namespace deciduous::kernels {
 
+// The values of these numbers.
+void to_values(float const* numbers, std::size_t n, Value* values);
+
 // For each of the values, how many of them are smaller. Quadratic, but for some hundred values nothing is faster.
 void count_smaller(Value const* values, std::size_t n, std::uint32_t* n_smaller);
 

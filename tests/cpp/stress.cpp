@@ -213,12 +213,32 @@ private:
         if (auto const reason = forest.check({2, false}))
             fail("check: " + *reason, number_);
         auto const fresh = fit_fresh(rows_);
+        if (!rows_.empty())
+            compare_predictions(forest, *fresh);
         if (forest.fingerprint({2, false}) != fresh->fingerprint({1, false}))
             fail("the fingerprint differs from a fresh fit's: " + forest.verify({1, false}, {}).value_or("?"), number_);
         if (auto const difference = forest.verify({2, false}, {}))
             fail("verify: " + *difference, number_);
         if (!rows_.empty())
             freeze(forest, *fresh);
+    }
+
+    // Rows are predicted together as they are alone, before and after the trees were laid out for many of them.
+    void compare_predictions(Forest& forest, Forest& fresh) {
+        Arrays const probe = arrays(new_rows(pick(1, 300)));
+        auto const one_by_one = [&](Forest& its) {
+            std::vector<double> shares;
+            for (std::size_t i = 0; i < probe.ids.size(); ++i) {
+                auto const of_row = its.predict({matrix(probe).row(i), 1, n_categories_.size()}, {1, false}).shares;
+                shares.insert(shares.end(), of_row.begin(), of_row.end());
+            }
+            return shares;
+        };
+        auto const expected = one_by_one(fresh);
+        if (forest.predict(matrix(probe), execution()).shares != expected)
+            fail("many rows are predicted otherwise than single ones", number_);
+        if (one_by_one(forest) != expected)
+            fail("single rows are predicted otherwise after many", number_);
     }
 
     // Categories are as good as the one-hot matrix that they stand for.
@@ -272,13 +292,15 @@ private:
     void predict_while_changing(Forest& forest) {
         if (rows_.size() < 10)
             add(forest, 10);
-        Arrays const probe = arrays(new_rows(20));
-        std::jthread const reader([&] {
+        Arrays const probe = arrays(new_rows(pick(1, 200)));
+        auto const read = [&] {
             for (int i = 0; i < 20; ++i)
                 for (double const share : forest.predict(matrix(probe), {1, false}).shares)
                     if (!(share >= 0.0 && share <= 1.0 + 1e-9))
                         fail("a share is out of range", number_);
-        });
+        };
+        std::jthread const reader(read);
+        std::jthread const another(read);
         has_reader_ = true;
         for (int i = 0; i < 4; ++i) {
             remove(forest, 1);
