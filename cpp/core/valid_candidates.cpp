@@ -379,27 +379,27 @@ private:
             FoundCut const& cut = work_.found[i];
             Count const* const counts = work_.found_counts.data() + cut.counts;
             cuts.value(i) = cut.value;
-            (void)count_around(cuts, i, cut.next);
-            for (std::size_t y = 0; y < n_classes_; ++y)
+            cuts.next(i) = cut.next;
+            (void)count_at(cut.next, cuts, i, kAtNext);
+            for (std::size_t y = 0; y < n_classes_; ++y) {
                 cuts.set(i, kBucket, y, counts[y] - work_.left[y]);
+                cuts.set(i, kAt, y, counts[n_classes_ + y]);
+            }
             work_.left.assign(counts, counts + n_classes_);
         }
         cuts.sample(size.n_thresholds, work_);
         append_record(records);
     }
 
-    // Counts the rows at a cut and at what is its next value; false if there is no room for so many.
+    // Counts the rows at a value in a part of a cut; false if there is no room for so many.
     template <typename Counts>
-    bool count_around(Cuts<NClasses, Counts> const& cuts, std::size_t cut, Value next) const {
-        cuts.next(cut) = next;
+    bool count_at(Value value, Cuts<NClasses, Counts> const& cuts, std::size_t cut, Part part) const {
         bool has_room = true;
         for (std::size_t y = 0; y < n_classes_; ++y) {
             auto const values = values_of(y);
-            Count const n_at = kernels::count_equal(cuts.value(cut), values.data(), values.size());
-            Count const n_next = next == kNoValue ? 0 : kernels::count_equal(next, values.data(), values.size());
-            cuts.set(cut, kAt, y, n_at);
-            cuts.set(cut, kAtNext, y, n_next);
-            has_room = has_room && n_at <= Counts::kMost[kAt] && n_next <= Counts::kMost[kAtNext];
+            Count const n = value == kNoValue ? 0 : kernels::count_equal(value, values.data(), values.size());
+            cuts.set(cut, part, y, n);
+            has_room = has_room && n <= Counts::kMost[part];
         }
         return has_room;
     }
@@ -439,8 +439,10 @@ private:
     template <typename Counts>
     bool settle_cut(Cuts<NClasses, Counts> const& cuts, Value value, Value next, bool is_valid) const {
         std::size_t const cut = cuts.first_cut_from(value);
-        if (cut < cuts.size() && cuts.value(cut) == value)
-            return count_around(cuts, cut, next);
+        if (cut < cuts.size() && cuts.value(cut) == value) {
+            cuts.next(cut) = next;
+            return count_at(value, cuts, cut, kAt) && count_at(next, cuts, cut, kAtNext);
+        }
         return !is_valid || cuts.rank(value) > cuts.bound();
     }
 
