@@ -136,6 +136,7 @@ struct Worker {
     std::vector<Count> totals;
     std::vector<Slot> partition;
     AttributeOrder order;
+    TreeScratch tree_scratch;
     std::vector<ChangedRow> removed;  // of the walk over a tree
     std::vector<ChangedRow> added;
     std::vector<ChangedRow> right;

@@ -5,16 +5,19 @@
 
 namespace deciduous {
 
-void sort_slots(std::vector<Slot>& slots) {
+namespace {
+
+// Sorts distinct slots.
+void sort_slots(std::vector<Slot>& slots, std::vector<std::uint64_t>& bitmap) {
     constexpr std::size_t kMinForBitmap = 1024;
     if (slots.size() < kMinForBitmap) {
         std::ranges::sort(slots);
         return;
     }
-    // Slots are distinct: setting bits and reading them back in order takes one pass each.
+    // Setting bits and reading them back in order takes one pass each.
     auto const [least, greatest] = std::ranges::minmax(slots);
     Slot const base = least;
-    std::vector<std::uint64_t> bitmap((greatest - base) / 64 + 1, 0);
+    bitmap.assign((greatest - base) / 64 + 1, 0);
     for (Slot const slot : slots)
         bitmap[(slot - base) / 64] |= std::uint64_t{1} << ((slot - base) % 64);
     auto place = slots.begin();
@@ -22,8 +25,6 @@ void sort_slots(std::vector<Slot>& slots) {
         for (std::uint64_t word = bitmap[i]; word != 0; word &= word - 1)
             *place++ = base + static_cast<Slot>(64 * i) + static_cast<Slot>(std::countr_zero(word));
 }
-
-namespace {
 
 // Takes some of the ascending slots out, in place; how many are left.
 std::size_t remove_sorted(std::span<Slot> slots, std::span<ChangedRow const> removed) {
@@ -71,21 +72,28 @@ SplitStats* Tree::stats(NodeIndex index) {
     return const_cast<SplitStats*>(std::as_const(*this).stats(nodes_[index]));
 }
 
-void Tree::gather(NodeIndex index, std::vector<Slot>& slots) const {
-    slots.clear();
-    std::vector<NodeIndex> pending{index};
+template <typename Function>
+void Tree::visit_leaves(NodeIndex index, std::vector<NodeIndex>& pending, Function const& is_enough) const {
+    pending.assign(1, index);
     while (!pending.empty()) {
         Node const& its = nodes_[pending.back()];
         pending.pop_back();
         if (its.is_split()) {
             pending.push_back(its.child(Side::right));
             pending.push_back(its.child(Side::left));
-        } else {
-            auto const more = rows(its);
-            slots.insert(slots.end(), more.begin(), more.end());
+        } else if (is_enough(rows(its))) {
+            return;
         }
     }
-    sort_slots(slots);
+}
+
+void Tree::gather(NodeIndex index, std::vector<Slot>& slots, TreeScratch& scratch) const {
+    slots.clear();
+    visit_leaves(index, scratch.pending, [&](std::span<Slot const> rows) {
+        slots.insert(slots.end(), rows.begin(), rows.end());
+        return false;
+    });
+    sort_slots(slots, scratch.bitmap);
 }
 
 // Gives back everything the node owns; what it is itself is up to the caller.
@@ -231,21 +239,17 @@ void Tree::change_rows(NodeIndex index, Changes const& changes) {
     insert_sorted(blocks_.block(its.link, n_words(n_after)).subspan(n_classes_), n_kept, changes.added);
 }
 
-std::optional<Slot> Tree::any_row(NodeIndex index, std::span<ChangedRow const> excluded) const {
-    std::vector<NodeIndex> pending{index};
-    while (!pending.empty()) {
-        Node const& its = nodes_[pending.back()];
-        pending.pop_back();
-        if (its.is_split()) {
-            pending.push_back(its.child(Side::right));
-            pending.push_back(its.child(Side::left));
-            continue;
-        }
-        for (Slot const slot : rows(its))
-            if (!std::ranges::binary_search(excluded, slot, {}, &ChangedRow::slot))
-                return slot;
-    }
-    return std::nullopt;
+std::optional<Slot> Tree::any_row(NodeIndex index, std::span<ChangedRow const> excluded, TreeScratch& scratch) const {
+    std::optional<Slot> found;
+    visit_leaves(index, scratch.pending, [&](std::span<Slot const> rows) {
+        for (Slot const slot : rows)
+            if (!std::ranges::binary_search(excluded, slot, {}, &ChangedRow::slot)) {
+                found = slot;
+                return true;
+            }
+        return false;
+    });
+    return found;
 }
 
 void Tree::set_stats(NodeIndex index, SplitStats const& stats) {

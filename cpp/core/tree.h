@@ -50,6 +50,12 @@ struct TreeMemory {
     std::size_t leaf_stats = 0;
 };
 
+// What walking a tree needs, kept from one walk to the next.
+struct TreeScratch {
+    std::vector<NodeIndex> pending;
+    std::vector<std::uint64_t> bitmap;
+};
+
 class Tree {
 public:
     static constexpr NodeIndex kRoot = 0;
@@ -82,7 +88,7 @@ public:
     }
 
     // The slots of all rows below a node, ascending.
-    void gather(NodeIndex index, std::vector<Slot>& slots) const;
+    void gather(NodeIndex index, std::vector<Slot>& slots, TreeScratch& scratch) const;
 
     // Each of these replaces what the node was; its former subtree is released.
     void make_leaf(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows);
@@ -90,7 +96,8 @@ public:
     void make_split(NodeIndex index, NodeKind kind, Split const& split);
 
     // Some row below a node, which holds rows, that is not among these (ascending), or nothing.
-    [[nodiscard]] std::optional<Slot> any_row(NodeIndex index, std::span<ChangedRow const> excluded) const;
+    [[nodiscard]] std::optional<Slot> any_row(NodeIndex index, std::span<ChangedRow const> excluded,
+                                              TreeScratch& scratch) const;
 
     // Gives a split new children, leaves without rows, and sets the former ones aside, n_left of n_rows rows in the
     // left one. Statistics stay.
@@ -118,6 +125,10 @@ public:
     [[nodiscard]] TreeMemory memory() const;
 
 private:
+    // Calls the function with the rows of each leaf and unbuilt node below a node until it says that it is enough.
+    template <typename Function>
+    void visit_leaves(NodeIndex index, std::vector<NodeIndex>& pending, Function const& is_enough) const;
+
     void release(NodeIndex index);
     void release(Alternate const& alternate);
     void fill(NodeIndex index, NodeKind kind, std::span<Count const> counts, std::span<Slot const> rows);
@@ -134,8 +145,5 @@ private:
     std::size_t n_unbuilt_ = 0;
     Alternates alternates_;
 };
-
-// Sorts distinct slots.
-void sort_slots(std::vector<Slot>& slots);
 
 }  // namespace deciduous

@@ -395,7 +395,7 @@ private:
     // Whether the attributes that were passed over are constant with the added rows, too. One row tells their values.
     bool keep_constants(NodeIndex index, SplitStats const& stats, Key key, Changes const& changes,
                         Sampling const& sampling) const {
-        auto const known = tree_.any_row(index, changes.removed);
+        auto const known = tree_.any_row(index, changes.removed, worker_.tree_scratch);
         if (!known)
             return false;
         PassedOver const is_passed_over(stats, key, sampling);
@@ -568,7 +568,7 @@ private:
     // The rows of a node with the changes made, ascending.
     void rows_after(NodeIndex index, Changes const& changes, std::vector<Slot>& rows) {
         Loan before(worker_.buffers);
-        tree_.gather(index, *before);
+        tree_.gather(index, *before, worker_.tree_scratch);
         Loan kept(worker_.buffers);
         auto const slots_of = std::views::transform(&ChangedRow::slot);
         std::ranges::set_difference(*before, changes.removed | slots_of, std::back_inserter(*kept));
