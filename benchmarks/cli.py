@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import machine, report, runner, scale
+from deciduous.experiments import machine
+
+from . import report, runner, scale
 from .cases import CASES
 from .results import FILE_NAME, Results
 from .settings import FULL, QUICK

@@ -1,69 +1,51 @@
-"""The data: real sets prepared as the paper's scripts do, the paper's Synthetic, and hostile ones.
+"""The data: sets of the paper as the experiments read them, its Synthetic in two sizes, and hostile ones.
 
 Real sets are not part of the project. They are looked for in the folder that the environment variable DECIDUOUS_DATA
-names, by default `../shared/data`: one parquet file each, and `PREP.json`, which says how to prepare them.
+names, by default `../shared/data`.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.datasets import make_classification
-from sklearn.preprocessing import OneHotEncoder
 
-FOLDER_VARIABLE = "DECIDUOUS_DATA"
+from deciduous.experiments import datasets
+from deciduous.experiments.datasets import (
+    FOLDER_VARIABLE,
+    SPLIT_SEED,
+    TRAIN_SHARE,
+    DataSet,
+    Labels,
+    Rows,
+    Unavailable,
+    blobs,
+    higgs_shaped,
+)
+
+__all__ = [
+    "DEFAULT_FOLDER",
+    "FOLDER_VARIABLE",
+    "HOSTILE",
+    "DataSet",
+    "Labels",
+    "Maker",
+    "Rows",
+    "Unavailable",
+    "blobs",
+    "categorical_frame",
+    "higgs_shaped",
+    "load",
+]
+
 DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
-SPLIT_SEED = 1  # of the paper's scripts
-TRAIN_SHARE = 0.8
 N_SYNTHETIC = {"synthetic_80k": 100_000, "synthetic_800k": 1_000_000}  # rows, the test part included
-METRICS = {"bank_marketing": "AUC", "no_show": "AUC"}  # of the paper; accuracy for the others
 
-Rows = NDArray[np.float32]
-Labels = NDArray[np.int64]
 Maker = Callable[[int], tuple[Rows, Labels]]  # from a number of rows
-
-
-class Unavailable(Exception):  # noqa: N818
-    """Something that a case needs is not here; the text says what."""
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """Rows to train on and rows to test with."""
-
-    name: str
-    X: Rows
-    y: Labels
-    X_test: Rows
-    y_test: Labels
-
-    @property
-    def metric(self) -> str:
-        """The measure of quality that the paper uses for these data."""
-        return METRICS.get(self.name, "accuracy")
-
-    def first(self, n_rows: int) -> DataSet:
-        """The same with at most this many rows to train on, and as many to test with."""
-        return DataSet(self.name, self.X[:n_rows], self.y[:n_rows], self.X_test[:n_rows], self.y_test[:n_rows])
-
-
-def load(name: str, max_rows: int) -> DataSet:
-    """A data set by name, of at most this many rows to train on."""
-    if name in N_SYNTHETIC:
-        return synthetic(name, min(N_SYNTHETIC[name], int(max_rows / TRAIN_SHARE)))
-    return real(name).first(max_rows)
-
-
-# ------------------------------------------------------------------------------------------------------ real data sets
 
 
 def folder() -> Path:
@@ -71,134 +53,27 @@ def folder() -> Path:
     return Path(os.environ.get(FOLDER_VARIABLE, DEFAULT_FOLDER))
 
 
-def preparation(name: str) -> dict[str, Any]:
-    """What PREP.json says about a set."""
-    path = folder() / "PREP.json"
-    if not path.exists() or not (folder() / f"{name}.parquet").exists():
-        raise Unavailable(f"no {name}.parquet with PREP.json in {folder()}; set {FOLDER_VARIABLE} to where they are")
-    prep: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[name]
-    return prep
-
-
-@dataclass(frozen=True)
-class Table:
-    """A real set before it is encoded: pandas frames of the columns in use, and labels."""
-
-    numeric: list[str]
-    categories: list[str]
-    train: Any
-    y: Labels
-    test: Any
-    y_test: Labels
-
-
-@lru_cache(maxsize=1)
-def table(name: str) -> Table:
-    """Read a real set, derive and drop columns, and split it as the paper does."""
-    prep = preparation(name)
-    frame = read_frame(name)
-    for column, parts in prep.get("derive", {}).items():
-        derive_dates(frame, column, parts)
-    y = frame[prep["target"]].isin(np.atleast_1d(prep["positive"]).tolist()).to_numpy().astype(np.int64)
-    is_train = train_mask(frame, prep.get("split_column"))
-    frame = frame[prep["numeric"] + prep["one_hot"]]
-    train, test = frame[is_train].reset_index(drop=True), frame[~is_train].reset_index(drop=True)
-    return Table(prep["numeric"], prep["one_hot"], train, y[is_train], test, y[~is_train])
-
-
-def read_frame(name: str) -> Any:
-    """The parquet file as a pandas frame."""
-    try:
-        import pandas
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise Unavailable(f"reading the real data sets needs {error.name}") from None
-    return pandas.read_parquet(folder() / f"{name}.parquet")
-
-
-def derive_dates(frame: Any, column: str, parts: str) -> None:
-    """`prefix_{day,hour}` adds the columns prefix_day and prefix_hour of a column of times."""
-    import pandas
-
-    pattern = re.fullmatch(r"(\w+_)\{([\w,]+)\}", parts)
-    if pattern is None:
-        raise ValueError(f"PREP.json wants {parts!r} derived from {column}, which is not of the form prefix_{{day,…}}.")
-    times = pandas.to_datetime(frame[column])
-    for part in pattern[2].split(","):
-        frame[pattern[1] + part] = getattr(times.dt, part)
-
-
-def train_mask(frame: Any, split_column: str | None) -> NDArray[np.bool_]:
-    """The designated train part, or the paper's 80 per cent."""
-    if split_column is not None:
-        designated: NDArray[np.bool_] = (frame[split_column] == "train").to_numpy()
-        return designated
-    is_train = np.zeros(len(frame), dtype=bool)
-    chosen = np.random.RandomState(SPLIT_SEED).choice(len(frame), int(TRAIN_SHARE * len(frame)), replace=False)
-    is_train[chosen] = True
-    return is_train
-
-
-@lru_cache(maxsize=4)
-def real(name: str) -> DataSet:
-    """A real set, one-hot: the encoder knows the train part only."""
-    its = table(name)
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32)
-    encoder.fit(its.train[its.categories])
-
-    def encoded(frame: Any) -> Rows:
-        numbers = frame[its.numeric].to_numpy(np.float32)
-        return np.ascontiguousarray(np.hstack([numbers, encoder.transform(frame[its.categories])]))
-
-    return DataSet(name, encoded(its.train), its.y, encoded(its.test), its.y_test)
-
-
-def categorical_frame(name: str, max_rows: int) -> tuple[Any, Labels]:
-    """The train part as a pandas frame of float32 and category columns, with its labels."""
-    its = table(name)
-    types: dict[str, Any] = dict.fromkeys(its.numeric, np.float32)
-    types |= dict.fromkeys(its.categories, "category")
-    return its.train[:max_rows].astype(types), its.y[:max_rows]
-
-
-# ---------------------------------------------------------------------------------------------------------- generated
+def load(name: str, max_rows: int) -> DataSet:
+    """A data set by name, of at most this many rows to train on."""
+    if name in N_SYNTHETIC:
+        return synthetic(name, min(N_SYNTHETIC[name], int(max_rows / TRAIN_SHARE)))
+    return datasets.load(name, folder()).first(max_rows)
 
 
 @lru_cache(maxsize=2)
 def synthetic(name: str, n_rows: int) -> DataSet:
-    """The paper's Synthetic: clusters at the corners of a 5-cube, 30 useless attributes, 5% of the labels flipped."""
-    X, y = blobs(n_rows, 40)
+    """The paper's Synthetic in another size."""
+    X, y = blobs(n_rows)
     n_train = int(TRAIN_SHARE * len(X))
     return DataSet(name, X[:n_train], y[:n_train], X[n_train:], y[n_train:])
 
 
-def blobs(n_rows: int, n_columns: int, **others: Any) -> tuple[Rows, Labels]:
-    """Rows in the manner of the paper's Synthetic; `make_classification` shuffles them already."""
-    options = {"n_informative": 5, "n_redundant": 5, "n_clusters_per_class": 2, "flip_y": 0.05} | others
-    X, y = make_classification(n_rows, n_columns, random_state=SPLIT_SEED, **options)
-    return X.astype(np.float32), y.astype(np.int64)
-
-
-def higgs_shaped(n_rows: int, seed: int = 0) -> tuple[Rows, Labels]:
-    """28 continuous columns, 7 of them made from the other 21, and a class that no few of them give away.
-
-    Made in pieces, so that making it takes little more memory than having it.
-    """
-    X = np.empty((n_rows, 28), dtype=np.float32)
-    y = np.empty(n_rows, dtype=np.int64)
-    for piece, random in pieces(n_rows, seed):
-        raw = random.standard_normal((piece.stop - piece.start, 21), dtype=np.float32)
-        made = np.stack([raw[:, i] * raw[:, i + 7] + 0.5 * np.abs(raw[:, i + 14]) for i in range(7)], axis=1)
-        X[piece] = np.hstack([raw, made])
-        logit = made[:, :4].sum(axis=1) - made[:, 4:].sum(axis=1) + 0.3 * raw[:, :3].sum(axis=1)
-        y[piece] = random.random(len(raw)) < 1 / (1 + np.exp(-0.6 * logit))
-    return X, y
-
-
-def pieces(n_rows: int, seed: int, size: int = 500_000) -> Iterator[tuple[slice, np.random.Generator]]:
-    """Consecutive ranges of rows, each with its own source of random numbers."""
-    for begin in range(0, n_rows, size):
-        yield slice(begin, min(begin + size, n_rows)), np.random.default_rng([seed, begin])
+def categorical_frame(name: str, max_rows: int) -> tuple[Any, Labels]:
+    """The train part as a pandas frame of float32 and category columns, with its labels."""
+    its = datasets.table(name, folder())
+    types: dict[str, Any] = dict.fromkeys(its.numeric, np.float32)
+    types |= dict.fromkeys(its.categories, "category")
+    return its.train[:max_rows].astype(types), its.y[:max_rows]
 
 
 # ------------------------------------------------------------------------------------------------------------- hostile

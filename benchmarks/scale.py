@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from deciduous import DareForestClassifier
+from deciduous.experiments import machine
+from deciduous.experiments.resident import resident, resident_peak
 
-from . import machine
 from .data import higgs_shaped
 from .measuring import latencies, seconds
-from .resident import resident, resident_peak
 from .results import Results
 
 N_TREES, DEPTH, K = 50, 20, 10  # of the paper for Higgs

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+
+from deciduous.experiments import paper
+from deciduous.experiments.paper import Setting
+
+__all__ = ["FULL", "QUICK", "SETTINGS", "TINY", "CurveSizes", "Setting", "Sizes"]
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Hyperparameters for a data set: trees, depth, thresholds, and d_rmax at a tolerance of 0.5%."""
-
-    n_trees: int
-    depth: int
-    k: int
-    random_depth: int
-
-    def params(self, seed: int, **others: Any) -> dict[str, Any]:
-        """The same as arguments of DareForestClassifier: one thread unless told otherwise."""
-        own = {"n_estimators": self.n_trees, "max_depth": self.depth, "n_thresholds": self.k}
-        return own | {"random_state": seed, "n_jobs": 1} | others
-
-
-# Brophy and Lowd 2021, tables of hyperparameters (Gini). The two sizes of Synthetic and the 10 trees of the larger one
-# are those of the peers' figures.
-SETTINGS = {
-    "adult": Setting(50, 20, 5, 14),
-    "surgical": Setting(100, 20, 25, 2),
-    "bank_marketing": Setting(100, 20, 25, 12),
-    "no_show": Setting(250, 20, 10, 6),
-    "synthetic_80k": Setting(50, 20, 10, 3),
-    "synthetic_800k": Setting(10, 20, 10, 3),
-}
+# The paper's hyperparameters (Gini), and d_rmax at a tolerance of 0.5%. The two sizes of Synthetic and the 10 trees of
+# the larger one are those of the peers' figures.
+SETTINGS = {name: paper.setting(name, tolerance="0.5") for name in ("adult", "surgical", "bank_marketing", "no_show")}
+SETTINGS["synthetic_80k"] = paper.setting("synthetic", tolerance="0.5")
+SETTINGS["synthetic_800k"] = replace(SETTINGS["synthetic_80k"], n_trees=10)
 
 
 @dataclass(frozen=True)
@@ -82,7 +66,7 @@ class Sizes:
     def setting(self, data: str) -> Setting:
         """The hyperparameters for a data set in a run of this size."""
         own = SETTINGS[data]
-        return Setting(self.n_trees.get(data, own.n_trees), own.depth, own.k, own.random_depth)
+        return replace(own, n_trees=self.n_trees.get(data, own.n_trees))
 
 
 FULL = Sizes("full")

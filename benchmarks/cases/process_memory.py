@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from deciduous.experiments.resident import MODELS, STATM, in_process
+
 from ..bench import Bench
 from ..data import DataSet, Unavailable
-from ..resident import STATM, SYSTEMS, in_process
 
 
 def run(bench: Bench) -> None:
@@ -30,7 +31,7 @@ def measure(bench: Bench, its: DataSet) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npz"
         np.savez(path, X=its.X, y=its.y)
-        for system in SYSTEMS:
+        for system in MODELS:
             growth, peak = in_process(path, system, bench.setting(its.name), bench.seed)
             bench.results.record(f"{its.name}/{system}/resident growth by fit", growth, "B")
             bench.results.record(f"{its.name}/{system}/resident peak", peak, "B")

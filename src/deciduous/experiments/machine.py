@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).resolve().parent
 PACKAGES = ("deciduous", "numpy", "scipy", "scikit-learn", "lightgbm", "river", "pandas")
 
 
@@ -23,11 +24,30 @@ def description() -> dict[str, Any]:
         "python": platform.python_version(),
         "compiler": first_line("c++", "--version"),
         "packages": {name: version for name in PACKAGES if (version := installed(name))},
-        "commit": first_line("git", "rev-parse", "HEAD"),
-        "changed_since_commit": bool(first_line("git", "status", "--porcelain", "--untracked-files=no")),
+        "commit": commit(),
+        "changed_since_commit": bool(git("status", "--porcelain", "--untracked-files=no")),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
     }
+
+
+def summary() -> str:
+    """The machine in a line."""
+    packages = ", ".join(f"{name} {version}" for name in ("numpy", "scikit-learn") if (version := installed(name)))
+    return (
+        f"{cpu_model()}, {os.cpu_count()} cores, {memory_bytes() / 1e9:.0f} GB, {platform.system()}, "
+        f"Python {platform.python_version()}, {packages}"
+    )
+
+
+def commit() -> str | None:
+    """The commit that the package was installed from in place; None for an ordinary installation."""
+    return git("rev-parse", "HEAD")
+
+
+def git(*command: str) -> str | None:
+    """The first line of an answer about the package's own repository, if it lies in one."""
+    return first_line("git", "-C", str(HERE), *command)
 
 
 def cpu_model() -> str:
