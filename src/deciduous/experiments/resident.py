@@ -49,7 +49,7 @@ def in_process(path: Path, model: str, setting: Setting, seed: int) -> tuple[int
 
 
 def give_back_free_memory() -> None:
-    """Collects garbage, and asks glibc to return what was freed, so that scratch space of training is not counted as the forest's."""
+    """Collects garbage, and asks glibc to return what was freed: scratch space of training is not the forest's."""
     gc.collect()
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
         libc.malloc_trim(0)

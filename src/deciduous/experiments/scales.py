@@ -45,10 +45,14 @@ class Scale:
     max_rows: int | None = None
     max_trees: int | None = None
     max_test_rows: int | None = None
-    # performance: the greedy forest on all rows, and all models on `max_rows` if these are fewer
+    # performance: G-DaRE on the whole rows; beside its peers on fewer, if `peer_rows` says so
     whole_rows: int | None = None
+    whole_trees: int | None = None
     whole_seeds: int = 5
-    seeds_of_large_sets: int = 5  # of those of more than 50,000 rows, on all rows
+    large_set_seeds: int = 5  # of sets of more than 50,000 rows
+    peer_rows: int | None = None
+    peer_trees: int | None = None
+    peer_seeds: int = 5
     # deletion, random-depth, thresholds
     criteria: tuple[str, ...] = ("gini", "entropy")
     random_deletions: Budget = field(default_factory=lambda: Budget(10_000, 600.0))
@@ -59,7 +63,8 @@ class Scale:
     threshold_datasets: tuple[str, ...] = ALL
     thresholds: tuple[int, ...] = (1, 5, 10, 25, 50, 100)
     # memory, training-time: on all rows, with some of the trees, the rest by proportion
-    memory_trees: int | None = None
+    sized_rows: int | None = None
+    sized_trees: int | None = None
     timed_trees: int | None = None
     tuning: Grid = field(default_factory=Grid)
     # exactness, stream
@@ -80,15 +85,20 @@ SMOKE = Scale(
     max_trees=5,
     max_test_rows=1_000,
     whole_rows=2_000,
+    whole_trees=5,
     whole_seeds=1,
-    seeds_of_large_sets=1,
+    large_set_seeds=1,
+    peer_rows=1_000,
+    peer_trees=5,
+    peer_seeds=1,
     random_deletions=Budget(50, 0.3),
     worst_deletions=Budget(3, 0.3),
     depth_datasets=("bank_marketing",),
     depth_step=10,
     threshold_datasets=("surgical",),
     thresholds=(1, 10, 100),
-    memory_trees=5,
+    sized_rows=2_000,
+    sized_trees=5,
     timed_trees=5,
     tuning=Grid(n_trees=(5,), depths=(3, 10), thresholds=(5,), n_folds=2, max_rows=600, criteria=("gini",)),
     n_lemma_models=2_000,
@@ -116,12 +126,16 @@ SMALL = Scale(
     max_test_rows=5_000,
     whole_rows=1_000_000,
     whole_seeds=3,
-    seeds_of_large_sets=1,
+    large_set_seeds=1,
+    peer_rows=10_000,
+    peer_trees=50,
+    peer_seeds=2,
     random_deletions=Budget(300, 0.5),
     worst_deletions=Budget(20, 1.5),
     depth_datasets=("surgical", "adult", "bank_marketing"),
     depth_step=2,
-    memory_trees=25,
+    sized_rows=250_000,
+    sized_trees=25,
     timed_trees=5,
     tuning=Grid(n_trees=(10, 50), depths=(5, 10, 20), thresholds=(5, 25), max_rows=4_000, criteria=("gini",)),
     stream=Budget(400, 1.0),

@@ -1,0 +1,3 @@
+"""stub for now"""
+def write(runs, scale, path):
+    return path
