@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from deciduous.experiments.wording import digits, shown
+
 from . import plots
 from .measuring import exponent, spread
 from .peers import PEERS, YARDSTICK
@@ -44,26 +46,6 @@ def write(results: Results, out: Path) -> list[Path]:
 
 
 # ------------------------------------------------------------------------------------------------------------- numbers
-
-
-def shown(value: float, unit: str) -> str:
-    """A value with three significant digits and its unit."""
-    if unit == "s":
-        return scaled(value, (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)))
-    if unit == "B":
-        return scaled(value, (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)))
-    return f"{digits(value)} {unit}" if unit != "x" else f"{digits(value)}x"
-
-
-def scaled(value: float, units: Sequence[tuple[str, float]]) -> str:
-    """In the largest unit of which there is at least one, else in the smallest."""
-    name, size = next(((name, size) for name, size in units if abs(value) >= size), units[-1])
-    return f"{digits(value / size)} {name}"
-
-
-def digits(value: float) -> str:
-    """Three significant digits, thousands apart."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def shown_spread(series: Series | None) -> str:

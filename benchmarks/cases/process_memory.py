@@ -32,6 +32,6 @@ def measure(bench: Bench, its: DataSet) -> None:
         path = Path(folder) / "rows.npz"
         np.savez(path, X=its.X, y=its.y)
         for system in MODELS:
-            growth, peak = in_process(path, system, bench.setting(its.name), bench.seed)
-            bench.results.record(f"{its.name}/{system}/resident growth by fit", growth, "B")
-            bench.results.record(f"{its.name}/{system}/resident peak", peak, "B")
+            growth = in_process(path, system, bench.setting(its.name), bench.seed)
+            bench.results.record(f"{its.name}/{system}/resident growth by fit", growth.resident, "B")
+            bench.results.record(f"{its.name}/{system}/resident peak", growth.peak, "B")

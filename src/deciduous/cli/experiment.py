@@ -32,6 +32,7 @@ DataOption = Annotated[
 ]
 OnlyOption = Annotated[list[str] | None, typer.Option("--only", help="Only this data set; may be repeated.")]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Do not fetch data sets that are not there.")]
+DEFAULT_SCALE = Scale("small")
 DEFAULT_OUT = Path("deciduous-experiments")
 
 
@@ -44,7 +45,7 @@ def _command(experiments: Sequence[str]) -> Callable[..., None]:
     """A command that runs these experiments."""
 
     def command(
-        scale: ScaleOption = Scale("small"),
+        scale: ScaleOption = DEFAULT_SCALE,
         data: DataOption = None,
         out: OutOption = DEFAULT_OUT,
         only: OnlyOption = None,
@@ -69,7 +70,7 @@ app.command("all", help="All experiments, one data set after the other.")(_comma
 
 
 @app.command("report")
-def write_report(scale: ScaleOption = Scale("small"), out: OutOption = DEFAULT_OUT) -> None:
+def write_report(scale: ScaleOption = DEFAULT_SCALE, out: OutOption = DEFAULT_OUT) -> None:
     """Build the page anew from what was run: tables and figures, the paper's beside ours."""
     path = results_path(out, scale.value)
     with _errors_as_messages():

@@ -96,11 +96,6 @@ class Entry:
         """The paper's measure of quality: "accuracy", "auc" or "average_precision"."""
         return paper.dataset(self.paper_name).metric
 
-    @property
-    def attributes_beside_the_papers(self) -> int:
-        """By how many attributes ours differ from the paper's table."""
-        return self.expected.n_attributes - paper.dataset(self.paper_name).n_attributes
-
 
 DATE_PARTS = ("day", "month", "year", "hour")
 

@@ -1,3 +1,58 @@
-"""stub for now"""
-def write(runs, scale, path):
+"""The report of a run: one page that holds everything, and the same claims for docs/experiments.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .claims import claims, claims_table
+from .page import Section, Text, page
+from .scales import Scale
+from .sections import data_section, missing_section, performance_table, run_section, sections, speedup_table
+from .store import Runs
+
+TITLE = "Machine unlearning for random forests: the paper's evaluation, ours beside theirs"
+
+
+def write(runs: Runs, scale: Scale, path: Path) -> Path:
+    """Write the page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(as_html(runs, scale), encoding="utf-8")
     return path
+
+
+def as_html(runs: Runs, scale: Scale) -> str:
+    """The whole page."""
+    note = "A verdict is for this run, at this scale; what was scaled down from the paper's stands at the end."
+    first = Section("claims", "claims", [Text(note, is_note=True), claims_table(runs)])
+    rest = [data_section(runs), *sections(runs, scale), missing_section(runs), run_section(runs, scale)]
+    return page(TITLE, [summary(runs, scale)], [first, *rest])
+
+
+def summary(runs: Runs, scale: Scale) -> str:
+    """What the page is, in a few sentences."""
+    verdicts = [its.verdict for its in claims(runs)]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    return (
+        "Brophy and Lowd, “Machine Unlearning for Random Forests” (ICML 2021), run again with deciduous at the scale "
+        f"“{scale.name}”. Of {len(verdicts)} claims: {counts}. “Paper” are the figures of its tables, “ours” come from "
+        "this run, and a ratio is ours divided by the paper's."
+    )
+
+
+def as_markdown(runs: Runs, scale: Scale) -> str:
+    """Claims and the main tables for the documentation."""
+    parts = [
+        summary(runs, scale),
+        claims_table(runs).as_markdown(),
+        "### Quality of G-DaRE",
+        performance_table(runs.done("performance")).as_markdown(),
+        "### Speed-up over naive retraining",
+        speedup_table(runs.done("deletion")).as_markdown(),
+        "### The run",
+        *(
+            part.as_markdown() if not isinstance(part, Text) else part.text
+            for part in run_section(runs, scale).parts
+            if hasattr(part, "as_markdown") or isinstance(part, Text)
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"

@@ -2,7 +2,7 @@
 
 What a first small forest loads (code, threads' arenas) is not counted, nor memory that was freed again.
 
-`python -m deciduous.experiments.resident` is that fresh process: it reads rows, trains, and prints its growth and peak.
+`python -m deciduous.experiments.resident` is that fresh process: it reads rows, trains, and prints its growth.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,23 @@ def resident_peak() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
-def in_process(path: Path, model: str, setting: Setting, seed: int) -> tuple[int, int]:
-    """By how much training on the rows of this file makes a fresh process grow, and its peak."""
+@dataclass(frozen=True)
+class Growth:
+    """What training takes, in bytes: memory that is resident, memory that was asked of glibc, and the peak.
+
+    Memory that was asked for and never written to is not resident.
+    """
+
+    resident: int
+    allocated: int | None
+    peak: int
+
+
+def in_process(path: Path, model: str, setting: Setting, seed: int) -> Growth:
+    """By how much training on the rows of this file makes a fresh process grow."""
     command = [sys.executable, "-m", __name__, str(path), model, json.dumps(asdict(setting)), str(seed)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    growth, peak = done.stdout.split()
-    return int(growth), int(peak)
+    return Growth(**json.loads(done.stdout))
 
 
 def give_back_free_memory() -> None:
@@ -55,17 +66,47 @@ def give_back_free_memory() -> None:
         libc.malloc_trim(0)
 
 
+class _MallocFigures(ctypes.Structure):
+    """glibc's `struct mallinfo2`."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in [
+            "arena",
+            "ordblks",
+            "smblks",
+            "hblks",
+            "hblkhd",
+            "usmblks",
+            "fsmblks",
+            "uordblks",
+            "fordblks",
+            "keepcost",
+        ]
+    )
+
+
+def allocated() -> int | None:
+    """Bytes that were asked of glibc's main arena and not freed; None with another C library."""
+    if sys.platform != "linux" or not hasattr(libc := ctypes.CDLL(None), "mallinfo2"):
+        return None
+    libc.mallinfo2.restype = _MallocFigures
+    figures = libc.mallinfo2()
+    return int(figures.uordblks + figures.hblkhd)
+
+
 def main(path: str, model: str, setting: str, seed: str) -> None:
-    """Train, and print growth and peak in bytes."""
+    """Train, and print the growth as JSON."""
     rows = np.load(path)
     X, y = rows["X"], rows["y"]
     its = Setting(**json.loads(setting))
     MODELS[model](its, int(seed)).fit(X[:N_WARMING_UP], y[:N_WARMING_UP])
     give_back_free_memory()
-    before = resident()
+    before, allocated_before = resident(), allocated()
     forest = MODELS[model](its, int(seed)).fit(X, y)
     give_back_free_memory()
-    print(resident() - before, resident_peak())
+    asked_for = None if allocated_before is None else (allocated() or 0) - allocated_before
+    print(json.dumps(asdict(Growth(resident() - before, asked_for, resident_peak()))))
     del forest  # not before
 
 

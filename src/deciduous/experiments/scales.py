@@ -76,8 +76,8 @@ SMOKE = Scale(
     "smoke",
     "Everything once on a little: shows that it works. About two minutes.",
     scaled_down=(
-        "three data sets, one seed, 2,000 rows to train on, 1,000 to test with, 5 trees: no figure of this run says "
-        "anything about the paper's",
+        "three data sets, one seed, 2,000 rows to train on, 1,000 to test with, 5 trees, the worst of 100 candidates: "
+        "no figure of this run says anything about the paper's",
     ),
     datasets=("surgical", "bank_marketing", "synthetic"),
     n_seeds=1,
@@ -93,6 +93,7 @@ SMOKE = Scale(
     peer_seeds=1,
     random_deletions=Budget(50, 0.3),
     worst_deletions=Budget(3, 0.3),
+    n_candidates=100,
     depth_datasets=("bank_marketing",),
     depth_step=10,
     threshold_datasets=("surgical",),

@@ -14,6 +14,8 @@ from .. import __version__
 from ..errors import InvalidInputError
 from . import machine
 
+DIGITS = 7
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -51,7 +53,8 @@ class Record:
         """As JSON."""
         its = self.unit
         named = {"experiment": its.experiment, "dataset": its.dataset, "seed": its.seed, "options": dict(its.options)}
-        rest = {name: value for name, value in vars(self).items() if name != "unit" and value is not None}
+        rest = vars(self) | {"unit": None, "result": _rounded(self.result)}
+        rest = {name: value for name, value in rest.items() if value is not None}
         return json.dumps(named | rest) + "\n"
 
     @classmethod
@@ -154,6 +157,15 @@ class Runs:
         """The mean of such numbers, if there are any."""
         values = self.values(*path)
         return sum(values) / len(values) if values else None
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers with as many digits as a measurement can have."""
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _read(path: Path) -> Iterator[Record]:

@@ -13,7 +13,7 @@ import numpy as np
 from .. import models
 from ..datasets import DataSet, Unavailable
 from ..paper import Setting
-from ..resident import OURS, STATM, in_process
+from ..resident import OURS, STATM, Growth, in_process
 from ..scales import Scale
 from ..store import Unit
 from ..task import Protocol, Task
@@ -31,7 +31,7 @@ def run(task: Task) -> dict[str, Any]:
     data = task.data(task.scale.sized_rows)
     setting = task.setting(max_trees=task.scale.sized_trees)
     ours = models.g_dare(setting, task.seed, n_jobs=-1).fit(data.X, data.y).memory_usage()
-    growth, peak = _measured_in_process(data, setting, task.seed)
+    growth = _measured_in_process(data, setting, task.seed)
     scikit_learn = models.random_forest(setting, task.seed, n_jobs=-1).fit(data.X, data.y)
     return {
         "n_rows": len(data.y),
@@ -40,13 +40,14 @@ def run(task: Task) -> dict[str, Any]:
         "matrix": data.X.nbytes + 4 * len(data.y),
         **asdict(ours),
         "total": ours.total,
-        "resident_growth": growth,
-        "resident_peak": peak,
+        "resident_growth": growth.resident,
+        "allocated_growth": growth.allocated,
+        "resident_peak": growth.peak,
         "sklearn": models.sklearn_memory(scikit_learn),
     }
 
 
-def _measured_in_process(data: DataSet, setting: Setting, seed: int) -> tuple[int, int]:
+def _measured_in_process(data: DataSet, setting: Setting, seed: int) -> Growth:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npz"
         np.savez(path, X=data.X, y=data.y)

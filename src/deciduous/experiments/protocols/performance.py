@@ -21,9 +21,8 @@ MODELS: dict[str, Callable[[Setting, int, DataSet], Any]] = {
     "sklearn_rf": lambda setting, seed, _: models.random_forest(setting, seed, n_jobs=-1),
     "sklearn_rf_bootstrap": lambda setting, seed, _: models.random_forest(setting, seed, bootstrap=True, n_jobs=-1),
     G_DARE: lambda setting, seed, _: models.g_dare(setting, seed, n_jobs=-1),
-    "lightgbm_rf": lambda setting, seed, data: models.lightgbm_forest(
-        setting, seed, data.X.shape[1], n_leaves=4096, n_jobs=-1
-    ),
+    # In one thread: its pool of threads beside that of scikit-learn was seen to wait for minutes.
+    "lightgbm_rf": lambda setting, seed, data: models.lightgbm_forest(setting, seed, data.X.shape[1], n_leaves=4096),
 }
 TITLES = {
     "random_trees": "Random Trees",
