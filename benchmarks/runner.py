@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import time
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+
+from deciduous.experiments.measuring import little_garbage
 
 from .bench import Bench
 from .cases import CASES, Case
@@ -34,17 +34,6 @@ def run(cases: Sequence[Case], sizes: Sizes, seeds: Sequence[int], results: Resu
         results.durations[case.name] = round(time.perf_counter() - start, 2)
         results.save(out)
         print(f"    {how_it_ended(case, results)} after {results.durations[case.name]:.1f} s", flush=True)
-
-
-@contextmanager
-def little_garbage() -> Iterator[None]:
-    """Spares the many collections of garbage to come from looking at what is there already."""
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def run_case(case: Case, sizes: Sizes, seeds: Sequence[int], results: Results) -> None:

@@ -215,25 +215,10 @@ def test_full_runs_take_the_trees_of_the_setting() -> None:
 # ---------------------------------------------------------------------------------------------------------------- data
 
 
-@pytest.mark.parametrize("name", REAL)
-def test_real_sets_are_prepared_as_their_index_says(name: str) -> None:
-    pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    try:
-        measured = data.preparation(name)["measured"]
-    except data.Unavailable as reason:
-        pytest.skip(str(reason))
-    its = data.real(name)
-    assert its.X.shape == (measured["train_n"], measured["p"])
-    assert len(its.X_test) == measured["test_n"]
-    assert round(100 * its.y.mean(), 2) == measured["train_pos_pct"]
-    assert its.X.dtype == np.float32
-
-
 def test_absent_data_are_unavailable_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path))
     with pytest.raises(data.Unavailable, match=rf"no adult.parquet .* set {data.FOLDER_VARIABLE}"):
-        data.preparation("adult")
+        data.load("adult", 10)
 
 
 @pytest.mark.parametrize("make", data.HOSTILE.values(), ids=list(data.HOSTILE))

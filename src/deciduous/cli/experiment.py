@@ -17,6 +17,7 @@ from ..experiments import datasets, paper, report, runner
 from ..experiments.protocols import PROTOCOLS
 from ..experiments.scales import SCALES
 from ..experiments.store import Record, Runs, Store, Unit
+from ..experiments.wording import sentence
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,7 +66,7 @@ def _command(experiments: Sequence[str]) -> Callable[..., None]:
 
 
 for _protocol in PROTOCOLS.values():
-    app.command(_protocol.name, help=f"{_protocol.about[0].upper()}{_protocol.about[1:]}.")(_command([_protocol.name]))
+    app.command(_protocol.name, help=sentence(_protocol.about))(_command([_protocol.name]))
 app.command("all", help="All experiments, one data set after the other.")(_command(list(PROTOCOLS)))
 
 

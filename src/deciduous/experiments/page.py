@@ -6,6 +6,8 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+LONG_CELL = 90  # characters
+
 STYLE = """
 :root { --ink: #1d2b2a; --soft: #5d6b6a; --line: #dfe6e4; --good: #1b7a2f; --bad: #b00020; --mixed: #9a6700 }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); margin: 0 auto; max-width: 76rem; padding: 1rem 1.5rem }
@@ -17,7 +19,8 @@ nav { display: flex; flex-wrap: wrap; gap: .3rem 1rem; margin: .8rem 0; font-siz
 .scroll { overflow-x: auto } table { border-collapse: collapse; font-size: .86rem; margin: .3rem 0 .8rem }
 th, td { padding: .22rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line) }
 th { border-bottom: 2px solid #9fb0ad; vertical-align: bottom; white-space: normal; min-width: 3.2rem }
-th:first-child, td:first-child, td.text, th.text { text-align: left } td.text { white-space: normal; min-width: 9rem }
+th:first-child, td:first-child, td.text, th.text { text-align: left }
+td.long { white-space: normal; min-width: 16rem; font-size: .8rem } td.text { white-space: normal; min-width: 5rem }
 tr:hover td { background: #f4f8f7 } summary { cursor: pointer; color: #0b5a8a; margin: .3rem 0 }
 figure { margin: .8rem 0 } figure svg { max-width: 100%; height: auto }
 figcaption { color: var(--soft); font-size: .87rem }
@@ -71,7 +74,8 @@ class Table:
         return "".join(self._cell("td", i, cell, style if i == last else "") for i, cell in enumerate(row))
 
     def _cell(self, tag: str, column: int, text: str, style: str = "") -> str:
-        names = " ".join(filter(None, ["text" if column in self.text_columns else "", style]))
+        width = "long" if len(text) > LONG_CELL else ""
+        names = " ".join(filter(None, ["text" if column in self.text_columns else "", width, style]))
         attribute = f' class="{names}"' if names else ""
         return f"<{tag}{attribute}>{html.escape(text)}</{tag}>"
 

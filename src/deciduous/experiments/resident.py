@@ -69,21 +69,8 @@ def give_back_free_memory() -> None:
 class _MallocFigures(ctypes.Structure):
     """glibc's `struct mallinfo2`."""
 
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in [
-            "arena",
-            "ordblks",
-            "smblks",
-            "hblks",
-            "hblkhd",
-            "usmblks",
-            "fsmblks",
-            "uordblks",
-            "fordblks",
-            "keepcost",
-        ]
-    )
+    NAMES = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = tuple((name, ctypes.c_size_t) for name in NAMES.split())
 
 
 def allocated() -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from ..errors import InvalidInputError
 from .datasets import REGISTRY, Unavailable, UnexpectedDataError, entry_of, fetch, state_of
+from .measuring import little_garbage
 from .protocols import PROTOCOLS
 from .protocols.exactness import LEMMA
 from .scales import SCALES, Scale
@@ -113,10 +113,10 @@ def _run_units(
 
 
 def _run_unit(task: Task, store: Store) -> Record:
-    gc.collect()
     start = time.perf_counter()
     try:
-        result = PROTOCOLS[task.unit.experiment].run(task)
+        with little_garbage():
+            result = PROTOCOLS[task.unit.experiment].run(task)
     except (Unavailable, UnexpectedDataError) as reason:
         return store.add(task.unit, time.perf_counter() - start, reason=str(reason))
     except Exception as error:

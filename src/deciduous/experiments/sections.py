@@ -19,7 +19,7 @@ from .protocols.stream import KINDS, SHARES
 from .scales import Scale
 from .store import Record, Runs
 from .task import G_DARE
-from .wording import NOTHING, digits, listed, points, ratio, score, shown
+from .wording import NOTHING, digits, listed, points, ratio, score, sentence, shown
 
 MB = 1e6
 METRICS = {"accuracy": "accuracy", "auc": "AUC", "average_precision": "avg. precision"}
@@ -42,7 +42,7 @@ def sections(runs: Runs, scale: Scale) -> list[Section]:
         "stream": stream_parts,
     }
     return [
-        Section(name, name, [Text(f"{PROTOCOLS[name].about.capitalize()}."), *parts(runs.done(name), scale)])
+        Section(name, name, [Text(sentence(PROTOCOLS[name].about)), *parts(runs.done(name), scale)])
         for name, parts in written.items()
         if runs.done(name)
     ]
@@ -511,7 +511,7 @@ def _lemma_parts(runs: Runs) -> list[Part]:
     n = max(runs.values("n_models"), default=0)
     about = (
         f"Root thresholds of {n:,.0f} stumps after one deletion. The paper resamples thresholds that become invalid "
-        "and keeps the others; a threshold that a deletion makes *valid* is then chosen too seldom. Its Lemma A.1 does "
+        "and keeps the others; a threshold that a deletion makes valid is then chosen too seldom. Its Lemma A.1 does "
         "not count such thresholds. The paper's scheme is implemented as written, for stumps; the cases are in "
         "deciduous.experiments.papers_scheme."
     )

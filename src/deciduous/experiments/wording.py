@@ -46,6 +46,11 @@ def ratio(ours: float | None, theirs: float | None) -> str:
     return NOTHING if ours is None or not theirs else f"{digits(ours / theirs)}x"
 
 
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def listed(items: Sequence[str]) -> str:
     """Names in a row, or that there are none."""
     return ", ".join(items) if items else "none"
