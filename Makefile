@@ -57,8 +57,15 @@ stub: build  ## Write the type stub of the core anew, after a change of the bind
 	$(BIN)/python -m nanobind.stubgen --quiet --module deciduous._core --output-file $(STUB)
 
 .PHONY: docs
-docs: build  ## Write docs/api.md anew, after a change of docstrings
+docs: build  ## Write docs/api.md anew, after a change of docstrings, and the results in docs/experiments.md
 	$(BIN)/python docs/make_api.py
+	$(BIN)/python docs/make_experiments.py
+
+DATA ?= ../shared/data
+.PHONY: experiments
+experiments: build  ## Run the paper's evaluation at the small scale, half an hour, and write its results into docs/
+	$(BIN)/deciduous experiment all --scale small --data $(DATA) --offline --out docs/results
+	$(BIN)/python docs/make_experiments.py
 
 .PHONY: format
 format: .venv/.tools  ## Format all sources

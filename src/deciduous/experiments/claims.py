@@ -15,7 +15,10 @@ from .page import Table
 from .protocols.deletion import ADVERSARIES
 from .protocols.deletion import MODELS as DELETION_MODELS
 from .protocols.exactness import LEMMA
-from .sections import SIGNIFICANT, TITLES, along, by_dataset, error_increase, scaled_memory, speedups
+from .sections.choosing import TITLES, along, by_dataset
+from .sections.costs import scaled_memory
+from .sections.deletions import error_increase, speedups
+from .sections.updates import SIGNIFICANT
 from .store import Runs
 from .task import G_DARE
 from .wording import digits, listed, points

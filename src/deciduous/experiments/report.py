@@ -7,7 +7,10 @@ from pathlib import Path
 from .claims import claims, claims_table
 from .page import Section, Text, page
 from .scales import Scale
-from .sections import data_section, missing_section, performance_table, run_section, sections, speedup_table
+from .sections import sections
+from .sections.deletions import speedup_table
+from .sections.quality import performance_table
+from .sections.surroundings import data_section, missing_section, run_section
 from .store import Runs
 
 TITLE = "Machine unlearning for random forests: the paper's evaluation, ours beside theirs"

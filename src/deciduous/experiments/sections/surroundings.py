@@ -1,0 +1,69 @@
+"""The data sets, what is missing, and where and how large the run was."""
+
+from __future__ import annotations
+
+from .. import paper
+from ..datasets import REGISTRY
+from ..page import Part, Section, Table, Text
+from ..scales import Scale
+from ..store import Runs
+from ..wording import NOTHING, listed
+from .choosing import METRICS
+
+
+def data_section(runs: Runs) -> Section:
+    """The registry, and which data sets this run had."""
+    reasons = {record.unit.dataset: str(record.reason) for record in runs.without_result()}
+    used = set(Runs(record for record in runs if record.result is not None).datasets())
+    rows = []
+    for its in REGISTRY.values():
+        theirs = paper.dataset(its.paper_name)
+        expected = its.expected
+        state = "used" if its.name in used else reasons.get(its.name, "not part of this run")
+        rows.append(
+            [
+                its.title,
+                _beside(expected.n_train, theirs.n_train),
+                _beside(expected.n_test, theirs.n_test),
+                _beside(expected.n_attributes, theirs.n_attributes),
+                f"{100 * expected.positive_rate:.1f}%",
+                METRICS[its.metric],
+                f"{its.origin}. {its.note}",
+                state,
+            ]
+        )
+    head = ("data set", "train rows", "test rows", "attributes", "positive", "metric", "origin", "in this run")
+    about = (
+        "Sizes are checked whenever a set is loaded. Attributes are counted after one-hot encoding on the train part. "
+        "Where the paper's tables have another number, it stands in brackets."
+    )
+    return Section("data", "data sets", [Text(about), Table("Tables 1 and 4", head, rows, frozenset({0, 6, 7}))])
+
+
+def _beside(ours: int, theirs: int) -> str:
+    """Our number, and the paper's where it is another one."""
+    return f"{ours:,}" if ours == theirs else f"{ours:,} (paper {theirs:,})"
+
+
+def missing_section(runs: Runs) -> Section:
+    """What has no result, and why."""
+    rows = [[str(record.unit), str(record.reason)] for record in runs.without_result()]
+    text = "" if rows else "Everything that was planned has a result."
+    return Section("missing", "missing", [Text(text), Table("", ("what", "why"), rows, frozenset({0, 1}))])
+
+
+def run_section(runs: Runs, scale: Scale) -> Section:
+    """Machine, commits, time, and what was scaled down."""
+    finished = sorted(record.finished for record in runs)
+    rows = [
+        ["machine", listed(sorted({record.machine for record in runs}))],
+        ["commit", listed(sorted({record.commit or f"release {record.version}" for record in runs}))],
+        ["units", f"{len(runs):,}, of which {len(runs.without_result())} have no result"],
+        ["time of all units", f"{sum(record.seconds for record in runs) / 60:.1f} minutes"],
+        ["when", f"{finished[0]} to {finished[-1]}" if finished else NOTHING],
+        ["scale", f"{scale.name}. {scale.about}"],
+    ]
+    parts: list[Part] = [Table("", ("", ""), rows, frozenset({0, 1}))]
+    if scale.scaled_down:
+        parts.append(Text("Scaled down from the paper's: " + "; ".join(scale.scaled_down) + "."))
+    return Section("run", "this run", parts)
