@@ -77,7 +77,7 @@ def test_real_sets_are_prepared_as_their_index_says(name: str) -> None:
 
 
 def test_absent_set_is_unavailable_and_says_what_helps(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match=rf"no adult.parquet in {tmp_path}; set DECIDUOUS_DATA .*fetch adult"):
+    with pytest.raises(Unavailable, match=rf"no adult.parquet in {tmp_path} \(set DECIDUOUS_DATA .*fetch adult"):
         load("adult", tmp_path)
     with pytest.raises(Unavailable, match=r"no ctr.parquet .* no public loader"):
         load("ctr", tmp_path)
@@ -131,6 +131,7 @@ def test_sample_is_of_the_seed_and_in_order() -> None:
     assert places == sorted(places)
     assert np.array_equal(sample.X, data.sample(100, 50, seed=3).X)
     assert not np.array_equal(sample.X, data.sample(100, 50, seed=4).X)
+    assert sample.y.sum() == round(100 * data.y.mean())
     assert data.sample(None, None, seed=1).X.shape == data.X.shape
 
 

@@ -152,7 +152,7 @@ def test_scales_grow() -> None:
         for scale in (SMOKE, SMALL, PAPER)
     ]
     assert n_units == sorted(n_units)
-    assert PAPER.scaled_down == ()
+    assert PAPER.scaled_down == []
     assert SMOKE.scaled_down
     assert SMALL.scaled_down
 

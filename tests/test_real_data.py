@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deciduous import DareForestClassifier
+from deciduous.experiments.datasets import load
 from strategies import Dataset
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -23,7 +24,7 @@ SETTING = {
 }  # the paper's for Adult
 PAPER_ACCURACY = 0.862  # of T=50, d=20 and k=5, which is SETTING
 
-pandas = pytest.importorskip("pandas")
+pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.skipif(not (DATA / "adult.parquet").exists(), reason=f"the shared data sets are not at {DATA}")
 
@@ -31,15 +32,9 @@ pytestmark = pytest.mark.skipif(not (DATA / "adult.parquet").exists(), reason=f"
 @pytest.fixture(scope="module")
 def adult() -> tuple[Dataset, Dataset]:
     """The designated train and test parts, prepared as the paper's scripts do: five numbers, the rest one-hot."""
-    frame = pandas.read_parquet(DATA / "adult.parquet")
-    is_train = (frame["split"] == "train").to_numpy()
-    y = (frame["income"] == ">50K").to_numpy().astype(int)
-    numeric = ["age", "fnlwgt", "capital-gain", "capital-loss", "hours-per-week"]
-    categories = [name for name in frame if name not in [*numeric, "education-num", "split", "income"]]
-    table = pandas.get_dummies(frame[numeric + categories], columns=categories, dtype=np.float32)
-    seen_in_train = table[is_train].nunique() > 1  # an indicator that only the test part has is not learned
-    X = table.loc[:, seen_in_train].to_numpy(np.float32)
-    return tuple(Dataset(np.arange(part.sum()), X[part], y[part]) for part in (is_train, ~is_train))
+    data = load("adult", DATA)
+    parts = ((data.X, data.y), (data.X_test, data.y_test))
+    return tuple(Dataset(np.arange(len(y)), X, y) for X, y in parts)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import resample
 
 from ..errors import DeciduousError, shown
 from . import fetching, paper
@@ -357,16 +358,15 @@ class DataSet:
         )
 
     def sample(self, n_train: int | None, n_test: int | None, seed: int) -> DataSet:
-        """At most so many random rows to train on and to test with; None for all. The order stays."""
-        random = np.random.default_rng(seed)
-        train, test = _some(random, len(self.y), n_train), _some(random, len(self.y_test), n_test)
+        """At most so many random rows to train on and to test with; None for all. Mix of classes and order stay."""
+        train, test = _some(self.y, n_train, seed), _some(self.y_test, n_test, seed)
         return replace(self, X=self.X[train], y=self.y[train], X_test=self.X_test[test], y_test=self.y_test[test])
 
 
-def _some(random: np.random.Generator, n: int, at_most: int | None) -> Any:
-    if at_most is None or n <= at_most:
+def _some(y: Labels, at_most: int | None, seed: int) -> Any:
+    if at_most is None or len(y) <= at_most:
         return slice(None)
-    return np.sort(random.choice(n, at_most, replace=False))
+    return np.sort(resample(np.arange(len(y)), replace=False, n_samples=at_most, stratify=y, random_state=seed))
 
 
 @dataclass(frozen=True)
@@ -405,12 +405,8 @@ def state_of(name: str, folder: Path | None = None) -> str | None:
     path = data_folder(folder) / f"{name}.parquet"
     if entry.generate is not None or path.exists():
         return None
-    help_text = (
-        f"`deciduous experiment fetch {name}` downloads it"
-        if entry.fetch is not None
-        else f"there is no public loader; put the file there ({entry.origin})"
-    )
-    return f"no {path.name} in {path.parent}; set {FOLDER_VARIABLE} or --data to where it is: {help_text}"
+    way_out = f"`deciduous experiment fetch {name}` downloads it" if entry.fetch else "it has no public loader"
+    return f"no {path.name} in {path.parent} (set {FOLDER_VARIABLE} or --data to where it is); {way_out}"
 
 
 def fetch(name: str, folder: Path | None = None, download: fetching.Download = fetching.download) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .claims import claims, claims_table
+from .claims import Verdict, claims, claims_table
 from .page import Section, Text, page
 from .scales import Scale
 from .sections import sections
@@ -34,11 +34,11 @@ def as_html(runs: Runs, scale: Scale) -> str:
 def summary(runs: Runs, scale: Scale) -> str:
     """What the page is, in a few sentences."""
     verdicts = [its.verdict for its in claims(runs)]
-    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+    counts = ", ".join(f"{verdict}: {verdicts.count(verdict)}" for verdict in Verdict if verdict in verdicts)
     return (
         "Brophy and Lowd, “Machine Unlearning for Random Forests” (ICML 2021), run again with deciduous at the scale "
-        f"“{scale.name}”. Of {len(verdicts)} claims: {counts}. “Paper” are the figures of its tables, “ours” come from "
-        "this run, and a ratio is ours divided by the paper's."
+        f"“{scale.name}”. Verdicts on {len(verdicts)} claims: {counts}. “Paper” are the figures of its tables, “ours” "
+        "come from this run, and a ratio is ours divided by the paper's."
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InvalidInputError
-from .datasets import REGISTRY, Unavailable, UnexpectedDataError, entry_of, fetch, state_of
+from .datasets import REGISTRY, Unavailable, UnexpectedDataError, data_folder, entry_of, fetch, state_of
 from .measuring import little_garbage
 from .protocols import PROTOCOLS
 from .protocols.exactness import LEMMA
@@ -87,6 +87,8 @@ def run(request: Request, store: Store, on_start: OnStart, on_end: OnEnd, on_ski
 def missing(dataset: str, request: Request) -> str | None:
     """Why a data set is not here, after an attempt to fetch it if there is a public source."""
     reason = state_of(dataset, request.folder)
+    if reason is not None:  # results are passed on; where somebody keeps data is not
+        reason = reason.replace(str(data_folder(request.folder)), "the data folder")
     if reason is None or not request.may_fetch or entry_of(dataset).fetch is None or dataset in LARGE_DOWNLOAD:
         return reason
     try:

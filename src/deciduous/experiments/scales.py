@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from .datasets import REGISTRY
 
 ALL = tuple(REGISTRY)
+MANY_ROWS = 50_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,6 @@ class Scale:
 
     name: str
     about: str
-    scaled_down: tuple[str, ...] = ()  # in words, for the report
     datasets: tuple[str, ...] = ALL
     n_seeds: int = 5
     max_rows: int | None = None
@@ -49,7 +49,7 @@ class Scale:
     whole_rows: int | None = None
     whole_trees: int | None = None
     whole_seeds: int = 5
-    large_set_seeds: int = 5  # of sets of more than 50,000 rows
+    large_set_seeds: int = 5  # of sets of more than MANY_ROWS
     peer_rows: int | None = None
     peer_trees: int | None = None
     peer_seeds: int = 5
@@ -70,15 +70,40 @@ class Scale:
     # exactness, stream
     n_lemma_models: int = 20_000
     stream: Budget = field(default_factory=lambda: Budget(10_000, 600.0))
+    stream_trees: int | None = None  # of more than ten, as `max_samples` puts a row into a tenth of them
+
+    @property
+    def scaled_down(self) -> list[str]:
+        """What is less than in the paper, in words."""
+        if self.max_rows is None:
+            return []
+        grid = self.tuning
+        return [
+            f"quality of G-DaRE: {_rows_and_trees(self.whole_rows, self.whole_trees)}, {self.whole_seeds} seeds, "
+            f"{self.large_set_seeds} for sets of more than {MANY_ROWS:,} rows",
+            f"all models on the same rows: {_rows_and_trees(self.peer_rows, self.peer_trees)}, {self.peer_seeds} seeds",
+            f"deletion, random-depth, thresholds, batch, stream, exactness: "
+            f"{_rows_and_trees(self.max_rows, self.max_trees)} (stream: {self.stream_trees}), at most "
+            f"{self.max_test_rows or 0:,} test rows, {self.n_seeds} seed(s). A speed-up falls with the rows; with fewer "
+            "trees the costliest of the candidates stands out more, so that worst-of-1000 is harder",
+            f"series of deletions: {self.random_deletions.n} random ones or {self.random_deletions.seconds} s, "
+            f"{self.worst_deletions.n} of the worst of {self.n_candidates:,} or {self.worst_deletions.seconds} s",
+            f"random-depth on {', '.join(self.depth_datasets)} in steps of {self.depth_step}",
+            f"memory: {_rows_and_trees(self.sized_rows, self.sized_trees)}; training-time: "
+            f"{_rows_and_trees(self.sized_rows, self.timed_trees)}; both extrapolated in proportion to the trees",
+            f"tuning ({', '.join(grid.criteria)}): at most {grid.max_rows or 0:,} rows; T in {grid.n_trees}, d_max in "
+            f"{grid.depths}, k in {grid.thresholds}, {grid.n_folds} folds",
+        ]
+
+
+def _rows_and_trees(n_rows: int | None, n_trees: int | None) -> str:
+    rows = "all rows" if n_rows is None else f"at most {n_rows:,} rows"
+    return f"{rows}, {'all trees' if n_trees is None else f'{n_trees} trees'}"
 
 
 SMOKE = Scale(
     "smoke",
     "Everything once on a little: shows that it works. About two minutes.",
-    scaled_down=(
-        "three data sets, one seed, 2,000 rows to train on, 1,000 to test with, 5 trees, the worst of 100 candidates: "
-        "no figure of this run says anything about the paper's",
-    ),
     datasets=("surgical", "bank_marketing", "synthetic"),
     n_seeds=1,
     max_rows=2_000,
@@ -104,27 +129,16 @@ SMOKE = Scale(
     tuning=Grid(n_trees=(5,), depths=(3, 10), thresholds=(5,), n_folds=2, max_rows=600, criteria=("gini",)),
     n_lemma_models=2_000,
     stream=Budget(60, 0.3),
+    stream_trees=10,
 )
 
 SMALL = Scale(
     "small",
     "Every data set that is here, with forests as good as the paper's where quality is compared. About half an hour.",
-    scaled_down=(
-        "quality of G-DaRE: all rows, all trees; three seeds, one for sets of more than 50,000 rows",
-        "quality of the other models: at most 10,000 rows and 50 trees, G-DaRE beside them on the same rows; two seeds",
-        "deletion, random-depth, thresholds, batch, stream, exactness: at most 40,000 rows, 10 trees and 5,000 test "
-        "rows, one seed. A speed-up falls with the rows; with fewer trees the costliest of 1,000 candidates stands out "
-        "more, so worst-of-1000 is harder here than with the paper's trees",
-        "series of deletions: at most 300 random ones or 0.5 s, at most 20 of worst-of-1000 or 1.5 s",
-        "random-depth on three data sets in steps of two levels; thresholds on all of them",
-        "memory: at most 250,000 rows and 25 trees; training-time: at most 250,000 rows and 5 trees. Both are "
-        "extrapolated in proportion to the trees",
-        "tuning: at most 4,000 rows, and a grid of T in (10, 50), d in (5, 10, 20), k in (5, 25); Gini only",
-    ),
     n_seeds=1,
     max_rows=40_000,
     max_trees=10,
-    max_test_rows=5_000,
+    max_test_rows=60_000,
     whole_rows=1_000_000,
     whole_seeds=3,
     large_set_seeds=1,
@@ -140,6 +154,7 @@ SMALL = Scale(
     timed_trees=5,
     tuning=Grid(n_trees=(10, 50), depths=(5, 10, 20), thresholds=(5, 25), max_rows=4_000, criteria=("gini",)),
     stream=Budget(400, 1.0),
+    stream_trees=50,
 )
 
 PAPER = Scale("paper", "Everything: all rows and trees, five seeds. Days, and for Higgs tens of gigabytes.")

@@ -9,11 +9,9 @@ from .. import models
 from ..datasets import DataSet, entry_of
 from ..measuring import seconds
 from ..paper import Setting
-from ..scales import Scale
+from ..scales import MANY_ROWS, Scale
 from ..store import Unit
 from ..task import G_DARE, Protocol, Task, seeds
-
-MANY_ROWS = 50_000
 
 MODELS: dict[str, Callable[[Setting, int, DataSet], Any]] = {
     "random_trees": lambda setting, seed, _: models.random_trees(setting, seed, n_jobs=-1),

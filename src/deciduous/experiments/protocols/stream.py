@@ -33,7 +33,7 @@ def plan(scale: Scale, dataset: str) -> Sequence[Unit]:
 
 def run(task: Task) -> dict[str, Any]:
     """The stream, and the quality after it."""
-    data, setting = task.some_data(), task.some_trees()
+    data, setting = task.some_data(), task.setting(max_trees=task.scale.stream_trees)
     share = task.option("max_samples")
     forest = models.g_dare(setting, task.seed, lazy=task.option("lazy"), max_samples=None if share == 1.0 else share)
     n_first = len(data.y) - len(data.y) // SHARE_TO_ADD
