@@ -84,8 +84,8 @@ class Scale:
             f"all models on the same rows: {_rows_and_trees(self.peer_rows, self.peer_trees)}, {self.peer_seeds} seeds",
             f"deletion, random-depth, thresholds, batch, stream, exactness: "
             f"{_rows_and_trees(self.max_rows, self.max_trees)} (stream: {self.stream_trees}), at most "
-            f"{self.max_test_rows or 0:,} test rows, {self.n_seeds} seed(s). A speed-up falls with the rows; with fewer "
-            "trees the costliest of the candidates stands out more, so that worst-of-1000 is harder",
+            f"{self.max_test_rows or 0:,} test rows, {self.n_seeds} seed(s). A speed-up falls with the rows; with "
+            "fewer trees the costliest of the candidates stands out more, so that worst-of-1000 is harder",
             f"series of deletions: {self.random_deletions.n} random ones or {self.random_deletions.seconds} s, "
             f"{self.worst_deletions.n} of the worst of {self.n_candidates:,} or {self.worst_deletions.seconds} s",
             f"random-depth on {', '.join(self.depth_datasets)} in steps of {self.depth_step}",
