@@ -300,7 +300,11 @@ def _larger_k_is_slower(runs: Runs) -> Claim:
 
 
 def _memory_overhead(runs: Runs) -> Claim:
-    ours = {name: scaled_memory(next(iter(its)))["overhead"] for name, its in by_dataset(runs.done("memory"))}
+    ours = {
+        name: scaled_memory(next(iter(its)))["overhead"]
+        for name, its in by_dataset(runs.done("memory"))
+        if not entry_of(name).stands_in_for
+    }
     theirs = {name: paper.memory(entry_of(name).paper_name)["overhead_x"] for name in ours}
     n_true = sum(ours[name] <= theirs[name] for name in ours)
     span = f"{digits(min(ours.values()))}x to {digits(max(ours.values()))}x" if ours else ""

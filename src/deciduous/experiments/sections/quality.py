@@ -47,18 +47,18 @@ def model_tables(runs: Runs) -> list[Part]:
         chosen = Runs(r for r in runs if r.unit.options["rows"] == which)
         if set(chosen.datasets()) and {r.unit.options["model"] for r in chosen} != {G_DARE}:
             rows = [_model_row(name, its) for name, its in by_dataset(chosen)]
-            head = ("data set", *performance.TITLES.values(), "measured on")
-            title = "All models on the same rows; the paper's, on all rows, in brackets"
-            tables.append(Table(title, head, rows, frozenset({0, len(head) - 1})))
+            head = ("data set", *performance.TITLES.values())
+            title = f"All models on the same rows, at most {extent(chosen)}; the paper's, on all rows, in brackets"
+            tables.append(Table(title, head, rows))
     return tables
 
 
 def _model_row(name: str, runs: Runs) -> list[str]:
     def cell(model: str) -> str:
         its = runs.done("performance", model=model)
-        mean = its.mean("score")
-        ours = NOTHING if mean is None else f"{mean:.3f}"
+        mean, error = its.mean("score"), standard_error(its.values("score"))
+        ours = NOTHING if mean is None else f"{mean:.3f}" + ("" if error is None else f" ± {error:.3f}")
         known = model in paper.rows("predictive_performance")[0] and not entry_of(name).stands_in_for
         return f"{ours} ({paper.score(entry_of(name).paper_name, model):.3f})" if known else ours
 
-    return [entry_of(name).title, *map(cell, performance.TITLES), extent(runs)]
+    return [entry_of(name).title, *map(cell, performance.TITLES)]
