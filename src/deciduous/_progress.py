@@ -13,12 +13,12 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def bar(what: str, n_steps: int, is_shown: bool) -> Iterator[Report | None]:
+def bar(what: str, n_steps: int, is_shown: bool, unit: str = "trees") -> Iterator[Report | None]:
     """Something to report progress to, or None if nothing is to be shown."""
     if not is_shown:
         yield None
     elif find_spec("rich") is None:
-        yield _lines(what, n_steps)
+        yield _lines(what, n_steps, unit)
     else:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -29,13 +29,13 @@ def bar(what: str, n_steps: int, is_shown: bool) -> Iterator[Report | None]:
             progress.update(task, completed=n_steps)
 
 
-def _lines(what: str, n_steps: int) -> Report:
+def _lines(what: str, n_steps: int, unit: str) -> Report:
     last = time.monotonic()
 
     def report(n_done: int) -> None:
         nonlocal last
         if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            print(f"{what}: {n_done} of {n_steps} trees", file=sys.stderr)
+            print(f"{what}: {n_done} of {n_steps} {unit}", file=sys.stderr)
 
     return report

@@ -85,3 +85,25 @@ class CorruptModelError(DeciduousError, ValueError):
     def __init__(self, reason: str) -> None:
         self.reason = reason
         super().__init__(f"This is not a model that can be loaded: {reason}.")
+
+
+class FolderError(DeciduousError, ValueError):
+    """A folder that does not hold a live forest, or already holds one."""
+
+
+class FolderInUseError(DeciduousError, RuntimeError):
+    """A folder that another process, or another object of this one, has open."""
+
+    def __init__(self, folder: object, holder: str) -> None:
+        super().__init__(
+            f"The live forest in {folder} is open elsewhere ({holder}), and only one at a time may sync it. Close that "
+            "one, or wait until it is done. `deciduous.live.read_record` reads receipts and requests meanwhile."
+        )
+
+
+class SchemaChangedError(DeciduousError, ValueError):
+    """Columns that are not what they were when the live forest was made; nothing was changed."""
+
+    def __init__(self, column: str, what: str, way_out: str) -> None:
+        self.column = column
+        super().__init__(f"Column {column!r} {what}. Nothing was changed. {way_out}")

@@ -1,0 +1,103 @@
+"""What differs between a table and the rows that the forest holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._digests import SIZE
+from ._rows import EncodedRows, refuse_duplicates
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Rows that came, went, or are others than before; and all rows of the table, if somebody asked for them."""
+
+    added: EncodedRows  # the new versions of updated rows among them
+    gone: NDArray[Any]  # what was known of rows that are gone or updated
+    updated: NDArray[np.int64]  # ids
+    everything: EncodedRows | None = None
+
+    def __bool__(self) -> bool:
+        return len(self.added) + len(self.gone) > 0
+
+    @property
+    def n_updated(self) -> int:
+        """Rows that are others than before."""
+        return len(self.updated)
+
+    @property
+    def n_added(self) -> int:
+        """Rows that were not there before."""
+        return len(self.added) - self.n_updated
+
+    @property
+    def n_deleted(self) -> int:
+        """Rows that are not there any more."""
+        return len(self.gone) - self.n_updated
+
+
+class Comparison:
+    """Compares rows, batch by batch, with those that are held; memory goes by what differs."""
+
+    def __init__(self, held: NDArray[Any], n_columns: int, *, keeps_everything: bool = False) -> None:
+        self._held = held
+        self._n_columns = n_columns
+        self._is_present = np.zeros(len(held), dtype=bool)
+        self._is_updated = np.zeros(len(held), dtype=bool)
+        self._fresh: list[EncodedRows] = []
+        self._everything: list[EncodedRows] | None = [] if keeps_everything else None
+
+    def see(self, rows: EncodedRows) -> None:
+        """Take in rows that the table has."""
+        ids = rows.known["id"]
+        places = np.searchsorted(self._held["id"], ids)
+        inside = np.minimum(places, max(0, len(self._held) - 1))
+        is_known = (self._held["id"][inside] == ids) if len(self._held) else np.zeros(len(ids), dtype=bool)
+        known_places = inside[is_known]
+        if self._is_present[known_places].any():
+            refuse_duplicates()
+        self._is_present[known_places] = True
+        is_same = is_known.copy()
+        is_same[is_known] = (self._held["digest"][known_places] == rows.known["digest"][is_known]).all(axis=1)
+        self._is_updated[inside[is_known & ~is_same]] = True
+        if not is_same.all():
+            self._fresh.append(rows.only(~is_same))
+        if self._everything is not None:
+            self._everything.append(rows)
+
+    def changes(self, among: NDArray[np.int64] | None = None) -> Changes:
+        """What differs, if the rows seen are all that the table has, or all that it has of some ids."""
+        is_gone = ~self._is_present
+        if among is not None:
+            is_gone &= np.isin(self._held["id"], among)
+        added = EncodedRows.together(self._fresh, self._n_columns)
+        if len(np.unique(added.known["id"])) < len(added):
+            refuse_duplicates()
+        return Changes(
+            added=added,
+            gone=self._held[is_gone | self._is_updated],
+            updated=self._held["id"][self._is_updated],
+            everything=None if self._everything is None else EncodedRows.together(self._everything, self._n_columns),
+        )
+
+
+def people_of(rows: NDArray[Any]) -> NDArray[np.bytes_]:
+    """The digests of the subjects of known rows, each once; rows without a subject have none."""
+    digests = np.unique(np.ascontiguousarray(rows["subject"]).view("S16").ravel())
+    present: NDArray[np.bytes_] = digests[digests != b""]
+    return present
+
+
+def people_texts(digests: NDArray[np.bytes_]) -> tuple[str, ...]:
+    """Digests of subjects as records write them."""
+    return tuple(bytes(digest).ljust(SIZE, b"\0").hex() for digest in digests)
+
+
+def people_from(texts: Iterable[str]) -> NDArray[np.bytes_]:
+    """Digests of subjects from what records write."""
+    return np.array([bytes.fromhex(text) for text in texts], dtype="S16")

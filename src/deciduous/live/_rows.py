@@ -1,0 +1,202 @@
+"""Rows of a table on their way to the forest: from what a database returns to numbers, labels and digests.
+
+Messages name columns, never values or ids: they end up in logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NoReturn, Self
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._row_names import RowNames, text_of
+from .._validation import class_keys
+from ..errors import InvalidInputError, SchemaChangedError
+from . import _digests
+from ._settings import LiveColumn, Settings
+
+NUMBERS = {int, float, bool, Decimal}
+NAMES: dict[type, str | None] = {int: None, str: "s", UUID: "u"}  # kinds of ids and subjects
+NO_SUBJECT = bytes(_digests.SIZE)
+
+# What is kept of a row that the forest holds.
+ROW = np.dtype([("id", "<i8"), ("digest", "<u8", (2,)), ("subject", "<u8", (2,))])
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows as the forest takes them, and what is kept of them to find changes."""
+
+    known: NDArray[Any]  # of the type ROW
+    matrix: NDArray[np.float32]  # numbers, and numbers of categories
+    labels: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Self:
+        """Some of the rows."""
+        labels = [label for label, is_chosen in zip(self.labels, chosen.tolist(), strict=True) if is_chosen]
+        return type(self)(self.known[chosen], self.matrix[chosen], labels)
+
+    @classmethod
+    def together(cls, parts: Iterable[Self], n_columns: int) -> Self:
+        """All rows of several batches."""
+        several = list(parts)
+        return cls(
+            np.concatenate([np.empty(0, dtype=ROW), *(part.known for part in several)]),
+            np.concatenate([np.empty((0, n_columns), dtype=np.float32), *(part.matrix for part in several)]),
+            [label for part in several for label in part.labels],
+        )
+
+
+class Encoder:
+    """Turns rows, as `Settings.source_columns` orders their values, into what the forest takes."""
+
+    def __init__(self, settings: Settings, key: bytes) -> None:
+        self._settings = settings
+        self._key = key
+        self._names = RowNames(settings.id_kind)
+
+    def encoded(self, rows: Sequence[Sequence[Any]]) -> EncodedRows:
+        """Rows of one batch."""
+        settings = self._settings
+        if not rows:
+            return EncodedRows.together([], len(settings.columns))
+        ids, labels, *rest = zip(*rows, strict=True)
+        subjects = rest.pop(0) if settings.subject is not None else None
+        matrix = self.matrix(rest)
+        known = np.empty(len(rows), dtype=ROW)
+        known["id"] = self.core_ids(ids)
+        known["subject"] = self._subject_digests(subjects, len(rows))
+        plain = plain_labels(settings.target, labels, settings.target_is_text)
+        known["digest"] = self._row_digests(matrix, plain, known["subject"])
+        return EncodedRows(known, matrix, plain)
+
+    def matrix(self, columns: Sequence[Sequence[Any]]) -> NDArray[np.float32]:
+        """The values that trees split on, column by column."""
+        n_rows = len(columns[0])
+        matrix = np.empty((n_rows, len(self._settings.columns)), dtype=np.float32)
+        for place, (column, values) in enumerate(zip(self._settings.columns, columns, strict=True)):
+            matrix[:, place] = _numbers(column, values) if column.categories is None else _numbered(column, values)
+        return matrix
+
+    def core_ids(self, ids: Sequence[Any]) -> NDArray[np.int64]:
+        """The core's ids of rows."""
+        name, kind = self._settings.id, self._settings.id_kind
+        if any(NAMES.get(its, its) != kind for its in set(map(type, ids))):
+            kinds = ", ".join(sorted(its.__name__ for its in set(map(type, ids))))
+            raise SchemaChangedError(
+                name,
+                f"names rows by {_kind_name(kind)}, but now also holds values of the types {kinds}",
+                "Every row needs an id of one kind; leave out rows without, or create the live forest anew.",
+            )
+        if len(set(ids)) < len(ids):
+            refuse_duplicates()
+        return self._names.core_ids(list(ids))
+
+    def subject_digest(self, subject: Any) -> bytes:
+        """The name of a subject in records."""
+        return _digests.keyed(self._key, _digests.SUBJECT, text_of(subject).encode("utf-8", "surrogatepass"))
+
+    def _subject_digests(self, subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.uint64]:
+        if subjects is None:
+            return np.zeros((n_rows, 2), dtype="<u8")
+        wrong = set(map(type, subjects)) - {*NAMES, type(None)}
+        if wrong:
+            raise SchemaChangedError(
+                str(self._settings.subject),
+                f"holds values of the type {wrong.pop().__name__}, but subjects are integers, strings or UUIDs",
+                "Convert it, for example in a view.",
+            )
+        digests = (NO_SUBJECT if subject is None else self.subject_digest(subject) for subject in subjects)
+        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(n_rows, 2)
+
+    def _row_digests(
+        self, matrix: NDArray[np.float32], labels: list[Any], subjects: NDArray[np.uint64]
+    ) -> NDArray[np.uint64]:
+        """Keyed digests of what the forest sees of each row, and of its subject."""
+        distinct = list(dict.fromkeys(labels))
+        place = {label: number for number, label in enumerate(distinct)}
+        classes = class_keys(distinct)[[place[label] for label in labels]]
+        canonical = np.where(np.isnan(matrix), np.float32(np.nan), matrix) + np.float32(0)  # one NaN, one zero
+        images = np.hstack([canonical.view(np.uint8), classes, np.ascontiguousarray(subjects).view(np.uint8)])
+        data, size = images.tobytes(), images.shape[1]
+        digests = (
+            _digests.keyed(self._key, _digests.ROW, data[begin : begin + size]) for begin in range(0, len(data), size)
+        )
+        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(len(labels), 2)
+
+
+def plain_labels(name: str, labels: Sequence[Any], is_text: bool) -> list[Any]:
+    """Labels as plain strings or numbers."""
+    types = set(map(type, labels))
+    wrong = types - ({str} if is_text else NUMBERS)
+    if wrong:
+        raise SchemaChangedError(
+            name,
+            f"is the target and held {'text' if is_text else 'numbers'}, but now holds {wrong.pop().__name__}",
+            "Change the values back, or create the live forest anew.",
+        )
+    if Decimal in types:
+        return [_plain_number(label) for label in labels]
+    return list(labels)
+
+
+def _plain_number(value: Any) -> Any:
+    if not isinstance(value, Decimal):
+        return value
+    return int(value) if value == int(value) else float(value)
+
+
+def _numbers(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:
+    """A column of numbers, by way of doubles; missing values are NaN."""
+    wrong = set(map(type, values)) - NUMBERS - {type(None)}
+    if wrong:
+        raise SchemaChangedError(
+            column.name,
+            f"held numbers, but now holds values of the type {wrong.pop().__name__}",
+            "Change the values back, or create the live forest anew.",
+        )
+    try:
+        with np.errstate(over="ignore"):
+            numbers = np.array(values, dtype=np.float64).astype(np.float32)
+    except OverflowError:
+        numbers = np.array([np.inf], dtype=np.float32)
+    if np.isinf(numbers).any():
+        raise InvalidInputError(
+            f"Column {column.name!r} holds a number that is infinite or too large for 32 bits. Nothing was changed. "
+            "Use NULL for missing values, or scale the column in a view."
+        )
+    return numbers
+
+
+def _numbered(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:
+    """A column of categories, as their numbers; NaN for what is none of them."""
+    categories = column.categories or ()
+    number_of: dict[Any, float] = {value: number for number, value in enumerate(categories) if value is not None}
+    if column.has_missing:
+        number_of[None] = len(categories)
+    try:
+        return np.array([number_of.get(value, np.nan) for value in values], dtype=np.float32)
+    except TypeError:
+        raise SchemaChangedError(
+            column.name, "holds lists or other values that cannot be categories", "Convert it, for example in a view."
+        ) from None
+
+
+def _kind_name(kind: str | None) -> str:
+    return {"s": "strings", "u": "UUIDs", None: "integers"}[kind]
+
+
+def refuse_duplicates() -> NoReturn:
+    """An id that names several rows."""
+    raise InvalidInputError(
+        "The source holds the same id in several rows, but an id names one row. Nothing was changed. "
+        "Use a column, or an expression in a query, that is unique."
+    )

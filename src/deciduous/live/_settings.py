@@ -1,0 +1,81 @@
+"""What was decided when a live forest was made: where its rows are, and the parameters of the forest.
+
+A forest is a function of these and of the rows of the table, so this is all that has to be kept to make it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from . import _digests
+
+EXECUTION = ("n_jobs", "lazy", "verbose")  # parameters of the estimator that do not define the forest
+Category = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class LiveColumn:
+    """A column that trees split on: of numbers if `categories` is None, else of categories.
+
+    A learned category whose last row is gone is None here: its attribute stays, and its name is forgotten.
+    """
+
+    name: str
+    categories: tuple[Category | None, ...] | None = None
+    has_missing: bool = False  # whether the missing value is a category, the last one
+    is_learned: bool = False  # from the rows, rather than listed by the user
+
+    @property
+    def n_attributes(self) -> int:
+        """How many attributes the trees see."""
+        return 1 if self.categories is None else len(self.categories) + self.has_missing
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that is needed, beside the rows, to make the forest again."""
+
+    url: str  # without the password
+    table: str | None
+    query: str | None
+    id: str
+    target: str
+    subject: str | None
+    columns: tuple[LiveColumn, ...]
+    takes_all_columns: bool  # rather than those that the user listed
+    id_kind: str | None = None  # as in `_row_names`: "s" strings, "u" UUIDs, None integers
+    target_is_text: bool = False
+    params: dict[str, Any] = field(default_factory=dict)  # of the estimator, resolved: with seed and class weights
+    captures: bool = False
+    n_buckets: int = 1
+
+    @property
+    def source_columns(self) -> list[str]:
+        """All columns that are read, in the order in which rows have them."""
+        people = [] if self.subject is None else [self.subject]
+        return [self.id, self.target, *people, *(column.name for column in self.columns)]
+
+    @property
+    def source_name(self) -> str:
+        """How records name the source."""
+        return self.table if self.table is not None else "a query"
+
+    def parameters_digest(self, key: bytes) -> str:
+        """A keyed digest of all that defines the forest beside its rows; the seed is secret, so the key is needed."""
+        params = {name: value for name, value in self.params.items() if name not in EXECUTION}
+        defining = {"params": params, "columns": [asdict(column) for column in self.columns]}
+        return _digests.keyed(key, _digests.PARAMETERS, _digests.canonical(defining)).hex()
+
+    def state(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Back from JSON."""
+        columns = (
+            LiveColumn(**(its | {"categories": None if its["categories"] is None else tuple(its["categories"])}))
+            for its in state["columns"]
+        )
+        return cls(**(state | {"columns": tuple(columns)}))

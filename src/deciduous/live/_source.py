@@ -1,0 +1,177 @@
+"""The table, view or query that the forest is a view of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..errors import InvalidInputError, SchemaChangedError, shown
+from ._settings import LiveColumn, Settings
+
+CHUNK = 10_000  # rows in memory as Python values
+KEYS = 500  # values in one statement
+
+
+def stored_url(url: str) -> str:
+    """The address of a database as it is kept: without a password, and the same from any working directory."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:"):
+        parsed = parsed.set(database=str(Path(str(parsed.database)).resolve()))
+    if parsed.password is not None:
+        parsed = sa.URL.create(
+            parsed.drivername, parsed.username, None, parsed.host, parsed.port, parsed.database, parsed.query
+        )
+    return parsed.render_as_string(hide_password=False)
+
+
+def connected(url: str) -> sa.Engine:
+    """An engine whose deletions are overwritten where the database can do that."""
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise InvalidInputError("A live forest needs a database that lasts, but this one is in memory. Name a file.")
+    if parsed.drivername == "postgresql":  # SQLAlchemy would take psycopg 2
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    engine = sa.create_engine(parsed, poolclass=sa.NullPool)
+    if engine.dialect.name == "sqlite":
+
+        @sa.event.listens_for(engine, "connect")
+        def _overwrite_what_is_deleted(connection: Any, _: Any) -> None:
+            connection.execute("PRAGMA secure_delete=ON")
+
+    return engine
+
+
+class Source:
+    """Where rows come from, with the columns that are read."""
+
+    def __init__(self, engine: sa.Engine, table: str | None, query: str | None) -> None:
+        if (table is None) == (query is None):
+            raise InvalidInputError("Give either `table`, the name of a table or view, or `source`, a query.")
+        self.engine = engine
+        self.is_sqlite = engine.dialect.name == "sqlite"
+        self._query = None if query is None else query.strip().rstrip(";")
+        *schema, name = (table or "").split(".")
+        self.schema, self.name = (schema[0] if schema else None), name
+
+    @classmethod
+    def of(cls, engine: sa.Engine, settings: Settings) -> Source:
+        """The source of a live forest."""
+        return cls(engine, settings.table, settings.query)
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection that sees one state of the database, whatever others write meanwhile."""
+        level = "AUTOCOMMIT" if self.is_sqlite else "REPEATABLE READ"
+        with self.engine.connect().execution_options(isolation_level=level) as connection:
+            if self.is_sqlite:  # the driver would begin a transaction with the first change only
+                connection.exec_driver_sql("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.exec_driver_sql("ROLLBACK") if self.is_sqlite else connection.rollback()
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction."""
+        with self.engine.begin() as connection:
+            yield connection
+
+    def selectable(self, columns: Sequence[str]) -> sa.FromClause:
+        """What rows are selected from."""
+        parts: list[sa.ColumnClause[Any]] = [sa.column(name) for name in columns]
+        if self._query is None:
+            return sa.table(self.name, *parts, schema=self.schema)
+        return sa.text(self._query).columns(*parts).subquery("deciduous_source")
+
+    def column_names(self, connection: sa.Connection) -> list[str]:
+        """All columns of the source."""
+        if self._query is None:
+            everything: Any = sa.select(sa.text("*")).select_from(sa.table(self.name, schema=self.schema))
+        else:
+            everything = sa.select(sa.text("*")).select_from(sa.text(f"({self._query}) AS deciduous_source"))
+        return list(connection.execute(everything.limit(0)).keys())
+
+    def rows(
+        self, connection: sa.Connection, settings: Settings, among: sa.Select[Any] | None = None
+    ) -> Iterator[Sequence[Sequence[Any]]]:
+        """The rows that have a label, in batches; those of the ids that `among` selects, if it is given."""
+        names = settings.source_columns
+        source = self.selectable(list(dict.fromkeys(names)))
+        query = sa.select(*(source.c[name] for name in names)).where(source.c[settings.target].is_not(None))
+        if among is not None:
+            query = query.where(source.c[settings.id].in_(among))
+        streaming = connection.execution_options(stream_results=True, yield_per=CHUNK)
+        for batch in streaming.execute(query).partitions(CHUNK):
+            yield [tuple(row) for row in batch]
+
+    def count(self, connection: sa.Connection, settings: Settings) -> int:
+        """The number of rows that have a label."""
+        source = self.selectable([settings.target])
+        query = sa.select(sa.func.count()).select_from(source).where(source.c[settings.target].is_not(None))
+        return int(connection.execute(query).scalar_one())
+
+    def without_idle_names(self, connection: sa.Connection, settings: Settings, column: LiveColumn) -> LiveColumn:
+        """The column, with the names of categories forgotten that no row has."""
+        source = self.selectable(list(dict.fromkeys([column.name, settings.target])))
+        query = sa.select(source.c[column.name]).distinct().where(source.c[settings.target].is_not(None))
+        present = set(connection.execute(query).scalars())
+        names = tuple(name if name in present else None for name in column.categories or ())
+        return replace(column, categories=names)
+
+    def delete_subject(self, settings: Settings, subject: Any) -> int:
+        """Delete all rows of a subject from the table. Returns how many there were."""
+        if settings.subject is None:
+            raise InvalidInputError("This live forest has no column of subjects. Delete the rows by SQL, and sync.")
+        self.require_table("delete from")
+        source = sa.table(self.name, sa.column(settings.subject), schema=self.schema)
+        with self.writing() as connection:
+            return int(connection.execute(sa.delete(source).where(source.c[settings.subject] == subject)).rowcount)
+
+    def require_table(self, purpose: str) -> None:
+        """Raises unless the source is a table."""
+        views = sa.inspect(self.engine).get_view_names(schema=self.schema) if self._query is None else []
+        if self._query is not None or self.name in views:
+            kind = "query" if self._query is not None else "view"
+            raise InvalidInputError(
+                f"The source is a {kind}, and only a table is something to {purpose}. Delete rows in the tables that "
+                "it reads, and sync."
+            )
+
+    def leave_nothing(self, *, rewrite: bool) -> str | None:
+        """Clear what deletions left in files of the database, where that can be done; what is left to do, in words."""
+        if not self.is_sqlite:
+            return "The database may hold the deleted rows in pages and logs until they are vacuumed: see docs/live.md."
+        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            try:
+                if rewrite:
+                    connection.exec_driver_sql("VACUUM")
+                is_busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar() == 1
+            except sa.exc.OperationalError:
+                is_busy = True
+        if is_busy:
+            return "The database was busy, and its free pages or log may hold the deleted rows: VACUUM it."
+        return None
+
+
+def require_same_columns(settings: Settings, found: Sequence[str]) -> None:
+    """Raises if a column that is read is gone, or one came that would have been read."""
+    for name in settings.source_columns:
+        if name not in found:
+            raise SchemaChangedError(
+                name,
+                f"is gone from {settings.source_name}",
+                f"Bring it back, or create the live forest anew. There are the columns {shown(found, 20)}.",
+            )
+    if settings.takes_all_columns:
+        for name in found:
+            if name not in settings.source_columns:
+                raise SchemaChangedError(
+                    name,
+                    f"of {settings.source_name} is new, and the forest was made without it",
+                    "Create the live forest anew to use it. One that is made with `columns=` ignores all others.",
+                )
