@@ -28,11 +28,15 @@ demo: build  ## Train, delete, add and verify on bundled data, against retrainin
 	$(BIN)/python -m deciduous.demo
 
 .PHONY: test
-test: build check debug asan guard  ## Everything that must pass: checks, debug and address-sanitizer builds, the guard, all tests but the slow ones
+test: build check debug asan guard postgres  ## Everything that must pass: checks, debug and address-sanitizer builds, the guard, all tests but the slow ones
 	$(BIN)/python -m pytest -m "not slow"
 
+.PHONY: postgres
+postgres:  ## Find PostgreSQL's server programs, or install them; the tests of live tables start a server of their own
+	@scripts/postgres.sh --install
+
 .PHONY: test-slow
-test-slow: build  ## The slow tests, and the state machine for a long time
+test-slow: build postgres  ## The slow tests, and the state machine for a long time
 	DECIDUOUS_HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest
 
 .PHONY: test-oldest

@@ -1,7 +1,12 @@
-"""How hard Hypothesis tries: DECIDUOUS_HYPOTHESIS_PROFILE=long runs for many times as long."""
+"""Fixtures, and how hard Hypothesis tries: DECIDUOUS_HYPOTHESIS_PROFILE=long runs for many times as long."""
 
 import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The examples are whole forests, so Hypothesis' limits on time and size do not fit them.
@@ -14,3 +19,42 @@ COMMON = {
 settings.register_profile("default", max_examples=150, stateful_step_count=15, **COMMON)
 settings.register_profile("long", max_examples=5000, stateful_step_count=40, **COMMON)
 settings.load_profile(os.environ.get("DECIDUOUS_HYPOTHESIS_PROFILE", "default"))
+
+
+# ------------------------------------------------------------------------------------------------ for live forests
+
+# Imports are inside, as the tests of the estimator run without SQLAlchemy, too.
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server that runs for as long as the tests do."""
+    from live_tables import postgres_server
+
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_database(tmp_path: Path) -> Any:
+    """An SQLite file."""
+    from live_tables import Database
+
+    return Database(f"sqlite:///{tmp_path}/clinic.db")
+
+
+@pytest.fixture
+def postgres_database(postgres: str) -> Any:
+    """A new database on the server."""
+    from live_tables import Database
+
+    name = f"clinic_{secrets.token_hex(4)}"
+    with Database(postgres.format(name="postgres")).engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(f"CREATE DATABASE {name}")
+    return Database(postgres.format(name=name))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest) -> Any:
+    """A database of each kind."""
+    return request.getfixturevalue(f"{request.param}_database")
