@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -89,8 +90,10 @@ INSERT = "INSERT INTO patients VALUES (:id, :person_id, :age, :ward, :pressure, 
 
 def add_patients(database: Database, numbers: Any) -> None:
     """Insert patients with these ids."""
-    with database.engine.begin() as connection:
-        connection.execute(sa.text(INSERT), [patient(number) for number in numbers])
+    rows = [patient(number) for number in numbers]
+    if rows:
+        with database.engine.begin() as connection:
+            connection.execute(sa.text(INSERT), rows)
 
 
 def make_live(database: Database, folder: Path, **options: Any) -> LiveForest:
@@ -135,7 +138,7 @@ def postgres_server() -> Iterator[str]:
         _wait_for(url.format(name="postgres"))
         yield url
     finally:
-        server.terminate()
+        server.send_signal(signal.SIGQUIT)  # at once: nobody needs its data any more
         server.wait(timeout=60)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -86,9 +86,10 @@ class Comparison:
         )
 
 
-def people_of(rows: NDArray[Any]) -> NDArray[np.bytes_]:
-    """The digests of the subjects of known rows, each once; rows without a subject have none."""
-    digests = np.unique(np.ascontiguousarray(rows["subject"]).view("S16").ravel())
+def people_of(rows: NDArray[Any], among: NDArray[np.bytes_] | None = None) -> NDArray[np.bytes_]:
+    """The digests of the subjects of known rows, each once, or of those among some; rows without a subject have none."""
+    digests = np.ascontiguousarray(rows["subject"]).view("S16").ravel()
+    digests = np.unique(digests if among is None else digests[np.isin(digests, among)])
     present: NDArray[np.bytes_] = digests[digests != b""]
     return present
 

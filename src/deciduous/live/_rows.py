@@ -75,7 +75,7 @@ class Encoder:
         known["id"] = self.core_ids(ids)
         known["subject"] = self._subject_digests(subjects, len(rows))
         plain = plain_labels(settings.target, labels, settings.target_is_text)
-        known["digest"] = self._row_digests(matrix, plain, known["subject"])
+        known["digest"] = self._row_digests(known["id"], matrix, plain, known["subject"])
         return EncodedRows(known, matrix, plain)
 
     def matrix(self, columns: Sequence[Sequence[Any]]) -> NDArray[np.float32]:
@@ -102,6 +102,8 @@ class Encoder:
 
     def subject_digest(self, subject: Any) -> bytes:
         """The name of a subject in records."""
+        if self._settings.subject is None:
+            raise InvalidInputError("This live forest has no column of subjects. Delete the rows by SQL, and sync.")
         return _digests.keyed(self._key, _digests.SUBJECT, text_of(subject).encode("utf-8", "surrogatepass"))
 
     def _subject_digests(self, subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.uint64]:
@@ -118,14 +120,19 @@ class Encoder:
         return np.frombuffer(b"".join(digests), dtype="<u8").reshape(n_rows, 2)
 
     def _row_digests(
-        self, matrix: NDArray[np.float32], labels: list[Any], subjects: NDArray[np.uint64]
+        self,
+        ids: NDArray[np.int64],
+        matrix: NDArray[np.float32],
+        labels: list[Any],
+        subjects: NDArray[np.uint64],
     ) -> NDArray[np.uint64]:
-        """Keyed digests of what the forest sees of each row, and of its subject."""
+        """Keyed digests of what the forest sees of each row, and of its subject; with the id, so that no two agree."""
         distinct = list(dict.fromkeys(labels))
         place = {label: number for number, label in enumerate(distinct)}
         classes = class_keys(distinct)[[place[label] for label in labels]]
         canonical = np.where(np.isnan(matrix), np.float32(np.nan), matrix) + np.float32(0)  # one NaN, one zero
-        images = np.hstack([canonical.view(np.uint8), classes, np.ascontiguousarray(subjects).view(np.uint8)])
+        parts = (ids.reshape(-1, 1), canonical, classes, subjects)
+        images = np.hstack([np.ascontiguousarray(part).view(np.uint8) for part in parts])
         data, size = images.tobytes(), images.shape[1]
         digests = (
             _digests.keyed(self._key, _digests.ROW, data[begin : begin + size]) for begin in range(0, len(data), size)

@@ -36,7 +36,8 @@ def connected(url: str) -> sa.Engine:
         raise InvalidInputError("A live forest needs a database that lasts, but this one is in memory. Name a file.")
     if parsed.drivername == "postgresql":  # SQLAlchemy would take psycopg 2
         parsed = parsed.set(drivername="postgresql+psycopg")
-    engine = sa.create_engine(parsed, poolclass=sa.NullPool)
+    # Without parameters in messages and logs: they are ids and names of people.
+    engine = sa.create_engine(parsed, poolclass=sa.NullPool, hide_parameters=True)
     if engine.dialect.name == "sqlite":
 
         @sa.event.listens_for(engine, "connect")
@@ -125,12 +126,11 @@ class Source:
 
     def delete_subject(self, settings: Settings, subject: Any) -> int:
         """Delete all rows of a subject from the table. Returns how many there were."""
-        if settings.subject is None:
-            raise InvalidInputError("This live forest has no column of subjects. Delete the rows by SQL, and sync.")
         self.require_table("delete from")
-        source = sa.table(self.name, sa.column(settings.subject), schema=self.schema)
+        people: sa.ColumnClause[Any] = sa.column(str(settings.subject))
+        source = sa.table(self.name, people, schema=self.schema)
         with self.writing() as connection:
-            return int(connection.execute(sa.delete(source).where(source.c[settings.subject] == subject)).rowcount)
+            return int(connection.execute(sa.delete(source).where(people == subject)).rowcount)
 
     def require_table(self, purpose: str) -> None:
         """Raises unless the source is a table."""

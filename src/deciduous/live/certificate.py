@@ -25,7 +25,7 @@ ul { margin: 0; padding-left: 5mm }
 .sign div { flex: 1; border-top: .2mm solid #777; padding-top: 1mm; color: #555; font-size: 9pt }
 @media print { body { margin: 0 } }
 """
-MOST_SUBJECTS = 6
+MOST_LISTED = 4  # of requests or people; more would not fit on a page
 
 
 def certificate(receipt: Receipt, requests: Sequence[Request], verification: Receipt | None) -> str:
@@ -69,8 +69,10 @@ def _title(receipt: Receipt) -> str:
 def _deeds(receipt: Receipt, requests: Sequence[Request]) -> list[tuple[str, str]]:
     lines = [
         (f"Request {request.id}", f"received {_day(request.received)}, due {_day(request.due)}, now {request.state}")
-        for request in requests
+        for request in requests[:MOST_LISTED]
     ]
+    if len(requests) > MOST_LISTED:
+        lines.append(("", f"and {len(requests) - MOST_LISTED:,} more requests: see the receipt"))
     counts = f"{receipt.deleted:,} deleted, {receipt.updated:,} updated, {receipt.added:,} added; {receipt.rows:,} now"
     lines.append(("Rows", counts))
     if receipt.subjects_erased:
@@ -95,15 +97,15 @@ def _verification(verification: Receipt | None) -> str:
     if verification is None:
         return "Not yet. <code>LiveForest.verify</code> trains anew from the table and compares. Print this page then."
     return (
-        f"On {_day(verification.time)} the model was trained anew from the table as it was then, and had the fingerprint "
-        f"of the model in use, {_code(verification.fingerprint_after or '')} (receipt {verification.number})."
+        f"On {_day(verification.time)} the model was trained anew from the table as it was then, and had the "
+        f"fingerprint of the model in use, {_code(verification.fingerprint_after or '')} (receipt {verification.number})."
     )
 
 
 def _people(digests: Sequence[str]) -> str:
-    listed = "<br>".join(map(_code, digests[:MOST_SUBJECTS]))
-    more = len(digests) - MOST_SUBJECTS
-    return listed + (f"<br>and {more:,} more: see receipt" if more > 0 else "")
+    listed = "<br>".join(map(_code, digests[:MOST_LISTED]))
+    more = len(digests) - MOST_LISTED
+    return listed + (f"<br>and {more:,} more: see the receipt" if more > 0 else "")
 
 
 def _table(lines: Sequence[tuple[str, str]]) -> str:

@@ -96,6 +96,16 @@ class _Finding:
     settings: Settings  # with the names of categories that still have rows
 
 
+@dataclass(frozen=True)
+class _Effect:
+    """Whom a change concerns: digests of subjects, and ids of requests."""
+
+    erased: tuple[str, ...]
+    changed: tuple[str, ...]
+    applied: tuple[str, ...]
+    unfounded: tuple[str, ...]
+
+
 class LiveForest:
     """A forest that follows a table: after `sync` it is the one that a fresh fit of the table would give.
 
@@ -172,47 +182,21 @@ class LiveForest:
         choice = categorical_choice(arguments.pop("categorical_features", None))
         estimator = DareForestClassifier(**({"verbose": verbose} | arguments))
         origin = Source(connected(url), table, source)
+        purposes = (id, target, subject)
         store = Store.empty(folder)
         try:
+            key = _digests.fresh_key()
             with origin.reading() as connection:
-                names = feature_names(origin.column_names(connection), columns, (id, target, subject))
-                settings, n_rows = learned(
-                    origin,
-                    connection,
-                    Settings(
-                        url=stored_url(url),
-                        table=table,
-                        query=source,
-                        id=id,
-                        target=target,
-                        subject=subject,
-                        columns=tuple(map(LiveColumn, names)),
-                        takes_all_columns=columns is None,
-                    ),
-                    choice,
-                )
-                key = _digests.fresh_key()
+                names = feature_names(origin.column_names(connection), columns, purposes)
+                features = tuple(map(LiveColumn, names))
+                asked = Settings(stored_url(url), table, source, *purposes, features, columns is None)
+                settings, n_rows = learned(origin, connection, asked, choice)
                 comparison = Comparison(np.empty(0, dtype=ROW), len(names))
-                encoder = Encoder(settings, key)
-                with bar("Reading", n_rows, verbose > 0, "rows") as report:
-                    for n_done, rows in _counted(origin.rows(connection, settings)):
-                        comparison.see(encoder.encoded(rows))
-                        if report is not None:
-                            report(n_done)
-            everything = comparison.changes().added
-            forest = fitted(with_categories(estimator, settings), settings, everything)
+                _see_all(comparison, origin, connection, settings, Encoder(settings, key), n_rows, verbose)
+            rows = comparison.changes().added
+            forest = fitted(with_categories(estimator, settings), settings, rows)
             settings = replace(settings, params=resolved_params(forest), n_buckets=n_buckets_for(n_rows))
-            receipt = Receipt(
-                0,
-                CREATED,
-                now(),
-                settings.source_name,
-                rows=n_rows,
-                added=n_rows,
-                fingerprint_after=forest.fingerprint(),
-                parameters=settings.parameters_digest(key),
-            )
-            store.begin(settings, key, everything.known, receipt)
+            store.begin(settings, key, rows.known, _first_receipt(settings, key, n_rows, forest.fingerprint()))
         except BaseException:
             store.abandon()
             raise
@@ -320,11 +304,7 @@ class LiveForest:
 
     def _compared(self, connection: sa.Connection, held: NDArray[Any], *, keeps_everything: bool) -> Changes:
         comparison = Comparison(held, len(self._settings.columns), keeps_everything=keeps_everything)
-        with bar("Reading", len(held), self._verbose > 0, "rows") as report:
-            for n_done, rows in _counted(self._source.rows(connection, self._settings)):
-                comparison.see(self._encoder.encoded(rows))
-                if report is not None:
-                    report(n_done)
+        _see_all(comparison, self._source, connection, self._settings, self._encoder, len(held), self._verbose)
         return comparison.changes()
 
     def _without_idle_names(self, connection: sa.Connection) -> Settings:
@@ -353,54 +333,64 @@ class LiveForest:
 
     def _committed(self, finding: _Finding, fingerprint: str, erased: frozenset[str]) -> tuple[Receipt, ...]:
         """Writes what happened, and everything that goes with it, unless nothing did."""
-        changes, held = finding.changes, self._store.index.rows
-        before = self._state.last_fingerprint()
-        kept = held[~np.isin(held["id"], changes.gone["id"])]
-        open_requests = self.requests.open()
-        gone_people = people_of(changes.gone)
-        concerned = np.union1d(gone_people, people_from(request.subject for request in open_requests))
-        left = concerned[np.isin(concerned, np.union1d(people_of(kept), people_of(changes.added.known)))]
-        had_rows = set(people_texts(gone_people))
-        closed = [request for request in open_requests if request.subject not in people_texts(left)]
-        done = [request.id for request in closed if request.subject in had_rows or request.id in erased]
-        if not changes and fingerprint != before:
+        changes = finding.changes
+        if not changes and fingerprint != self._state.last_fingerprint():
             raise FolderError(
                 "The table has not changed, but the forest that it gives is not the one of the last receipt. Settings "
                 "or receipts of this folder were changed by somebody else: `verify` says more. Create it anew."
             )
-        receipts: list[Receipt] = []
-        if changes or done:
-            receipt = Receipt(
-                0,
-                SYNCED,
-                now(),
-                self._settings.source_name,
-                requests=tuple(done),
-                rows=len(held) + changes.n_added - changes.n_deleted,
-                added=changes.n_added,
-                deleted=changes.n_deleted,
-                updated=changes.n_updated,
-                subjects_erased=people_texts(np.setdiff1d(gone_people, left)),
-                subjects_changed=people_texts(np.intersect1d(gone_people, left)),
-                fingerprint_before=before,
-                fingerprint_after=fingerprint,
-                parameters=finding.settings.parameters_digest(self._key),
-            )
-            settings = None if finding.settings == self._settings else finding.settings
-            receipts.append(
-                self._store.commit(
-                    changes.gone["id"],
-                    changes.added.known,
-                    settings,
-                    receipt,
-                    also=lambda: self.requests.settle(done, APPLIED),
-                )
-            )
-            self._take_over(finding.settings)
-        for request in closed:
-            if request.id not in done:
-                self.requests.refuse(request.id, NO_ROWS)
-        return tuple(receipts)
+        effect = self._effect(changes, erased)
+        receipts: tuple[Receipt, ...] = ()
+        if changes or effect.applied:
+            receipts = (self._commit(finding, effect, fingerprint),)
+        for request in effect.unfounded:
+            self.requests.refuse(request, NO_ROWS)
+        return receipts
+
+    def _effect(self, changes: Changes, erased: frozenset[str]) -> _Effect:
+        """Whose rows are gone, in full or in part, and which requests are settled by that."""
+        held, requests = self._store.index.rows, self.requests.open()
+        gone = people_of(changes.gone)
+        concerned = np.union1d(gone, people_from(request.subject for request in requests))
+        kept = held[~np.isin(held["id"], changes.gone["id"])]
+        left = np.union1d(people_of(kept, concerned), people_of(changes.added.known, concerned))
+        left_texts, gone_texts = set(people_texts(left)), set(people_texts(gone))
+        closed = [request for request in requests if request.subject not in left_texts]
+        applied = [request.id for request in closed if request.subject in gone_texts or request.id in erased]
+        return _Effect(
+            erased=people_texts(np.setdiff1d(gone, left)),
+            changed=people_texts(np.intersect1d(gone, left)),
+            applied=tuple(applied),
+            unfounded=tuple(request.id for request in closed if request.id not in applied),
+        )
+
+    def _commit(self, finding: _Finding, effect: _Effect, fingerprint: str) -> Receipt:
+        changes, settings = finding.changes, finding.settings
+        receipt = Receipt(
+            0,
+            SYNCED,
+            now(),
+            settings.source_name,
+            requests=effect.applied,
+            rows=len(self._store.index) + changes.n_added - changes.n_deleted,
+            added=changes.n_added,
+            deleted=changes.n_deleted,
+            updated=changes.n_updated,
+            subjects_erased=effect.erased,
+            subjects_changed=effect.changed,
+            fingerprint_before=self._state.last_fingerprint(),
+            fingerprint_after=fingerprint,
+            parameters=settings.parameters_digest(self._key),
+        )
+        written = self._store.commit(
+            changes.gone["id"],
+            changes.added.known,
+            None if settings == self._settings else settings,
+            receipt,
+            also=lambda: self.requests.settle(effect.applied, APPLIED),
+        )
+        self._take_over(settings)
+        return written
 
     def _cleared(self, finding: _Finding) -> str | None:
         """Clears captured ids and the log of the database; what is left to do there, in words."""
@@ -669,12 +659,36 @@ def status_of(state: State) -> dict[str, Any]:
     }
 
 
-def _counted(batches: Iterator[Sequence[Any]]) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Batches, each with the number of rows up to its end."""
+def _see_all(
+    comparison: Comparison,
+    source: Source,
+    connection: sa.Connection,
+    settings: Settings,
+    encoder: Encoder,
+    n_expected: int,
+    verbose: int,
+) -> None:
+    """Show all rows of the source to a comparison."""
     n_done = 0
-    for batch in batches:
-        n_done += len(batch)
-        yield n_done, batch
+    with bar("Reading", n_expected, verbose > 0, "rows") as report:
+        for rows in source.rows(connection, settings):
+            comparison.see(encoder.encoded(rows))
+            n_done += len(rows)
+            if report is not None:
+                report(n_done)
+
+
+def _first_receipt(settings: Settings, key: bytes, n_rows: int, fingerprint: str) -> Receipt:
+    return Receipt(
+        0,
+        CREATED,
+        now(),
+        settings.source_name,
+        rows=n_rows,
+        added=n_rows,
+        fingerprint_after=fingerprint,
+        parameters=settings.parameters_digest(key),
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,196 @@
+"""Live forests survive the end of their process at any moment: the next sync gives the forest of a fresh fit.
+
+Processes are killed for real (SIGKILL): at random moments, and at each call to the C library that changes a file, of
+Python and SQLite alike, writes half way through.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deciduous.live import LiveForest
+from live_tables import Database, add_patients, fresh_fingerprint, make_live, make_patients
+
+N_ROWS = 400
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="preloads a library, as Linux does it")
+
+
+class Worker:
+    """The process of `live_worker.py`."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def run(self, what: str, folder: Path, **task: Any) -> dict[str, Any]:
+        """How a child that was to do this ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"what": what, "folder": str(folder)} | task) + "\n")
+        self._process.stdin.flush()
+        ending: dict[str, Any] = json.loads(self._process.stdout.readline())
+        assert ending["status"] in (0, -9)
+        return ending
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """A worker whose children count their calls."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    library = tmp_path_factory.mktemp("native") / "kill_at_call.so"
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "-o", library, HERE / "native" / "kill_at_call.c", "-ldl"], check=True
+    )
+    process = subprocess.Popen(
+        [sys.executable, HERE / "live_worker.py"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"LD_PRELOAD": str(library), "OMP_NUM_THREADS": "1"},
+    )
+    yield Worker(process)
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(timeout=60) == 0
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+class Table:
+    """The table of patients, with the number of rows that were added and deleted so far."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        make_patients(database, N_ROWS)
+        self.n_added, self.n_deleted, self.next_id = N_ROWS, 0, N_ROWS
+        self.rng = np.random.default_rng(0)
+
+    def change(self) -> None:
+        """Delete, update and insert some rows; none that came later goes, so that each one is counted."""
+        ids = [id for (id,) in self.database.rows(f"SELECT id FROM patients WHERE id BETWEEN 3 AND {N_ROWS - 1}")]
+        doomed = self.rng.choice(ids, 3, replace=False).tolist()
+        with self.database.engine.begin() as connection:
+            for id in doomed:
+                connection.exec_driver_sql(f"DELETE FROM patients WHERE id = {id}")
+            connection.exec_driver_sql(f"UPDATE patients SET age = {self.next_id} WHERE id < 3")
+        add_patients(self.database, range(self.next_id, self.next_id + 3))
+        self.next_id += 3
+        self.n_added += 3
+        self.n_deleted += 3
+
+
+def assert_recovers(table: Table, folder: Path, *, rows_may_be_gone: bool = False) -> None:
+    """A sync gives the forest of a fresh fit, the record is whole and exact, and no file is left over."""
+    with LiveForest.open(folder) as live:
+        report = live.sync()
+        assert report.fingerprint == fresh_fingerprint(table.database, live)
+        assert live.sync().receipts == ()
+        receipts = [receipt for receipt in live.receipts() if receipt.rows is not None]
+        assert live.verify()
+        for before, after in pairwise(receipts):
+            if after.kind == "synced":
+                assert after.rows == before.rows + after.added - after.deleted
+                assert after.fingerprint_before == before.fingerprint_after
+        if not rows_may_be_gone:
+            assert sum(receipt.added for receipt in receipts) == table.n_added
+            assert sum(receipt.deleted for receipt in receipts) == table.n_deleted
+        named = {*live._state.buckets().values(), "state.db", "lock"}
+    files = {file.name for file in folder.iterdir()}
+    assert files - named == {file.name for file in folder.glob("snapshot-*")}
+    assert len(files - named) == 1
+
+
+@pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
+def test_sync_killed_at_each_call_that_changes_a_file(
+    sqlite_database: Database, tmp_path: Path, worker: Worker, capture: bool
+) -> None:
+    """From the first to the last, closing included."""
+    table, folder = Table(sqlite_database), tmp_path / "clinic.forest"
+    make_live(sqlite_database, folder, capture=capture).close()
+    table.change()
+    n_calls = worker.run("sync", folder)["calls"]
+    assert n_calls > 20
+    n_killed = 0
+    for at_call in range(n_calls + 5):
+        table.change()
+        n_killed += worker.run("sync", folder, at_call=at_call)["status"] == -9
+        assert_recovers(table, folder)
+    assert n_killed >= n_calls - 5
+
+
+def test_sync_killed_at_random_moments(database: Database, tmp_path: Path, worker: Worker) -> None:
+    """Sixty times, with one change upon the other before the sync that is let through."""
+    table, folder = Table(database), tmp_path / "clinic.forest"
+    make_live(database, folder, capture=not database.is_sqlite).close()
+    table.change()
+    seconds = worker.run("sync", folder)["seconds"]
+    n_killed = 0
+    for round in range(60):
+        table.change()
+        moment = float(table.rng.uniform(0, seconds))
+        n_killed += worker.run("sync", folder, after_seconds=moment)["status"] == -9
+        if round % 3 == 0:
+            assert_recovers(table, folder)
+    assert n_killed >= 30
+    assert_recovers(table, folder)
+
+
+def test_erase_killed_at_each_call_that_changes_a_file(
+    sqlite_database: Database, tmp_path: Path, worker: Worker
+) -> None:
+    """The request is there or not; if the rows are gone from the table, the next sync applies it."""
+    table, folder = Table(sqlite_database), tmp_path / "clinic.forest"
+    make_live(sqlite_database, folder).close()
+    n_calls = worker.run("erase", folder, subject="u-39")["calls"]
+    assert n_calls > 30
+    for at_call in range(0, n_calls + 5, 2):
+        subject = f"victim {at_call}"
+        sqlite_database.run("UPDATE patients SET person_id = :subject WHERE id IN (3, 4)", subject=subject)
+        with LiveForest.open(folder) as live:
+            live.sync()
+        ending = worker.run("erase", folder, subject=subject, at_call=at_call)
+        n_left = sqlite_database.rows("SELECT count(*) FROM patients WHERE person_id = :s", s=subject)[0][0]
+        assert_recovers(table, folder, rows_may_be_gone=True)
+        with LiveForest.open(folder) as live:
+            requests = [
+                request.state
+                for request in live.requests
+                if live.receipts(subject=subject) and request.subject == live._encoder.subject_digest(subject).hex()
+            ]
+            if ending["status"] == 0 or (n_left == 0 and requests):
+                assert requests[0] in ("applied", "verified")
+            else:
+                assert requests in ([], ["received"])
+        if not n_left:
+            add_patients(sqlite_database, [3, 4])
+
+
+def test_creation_killed_at_each_call_that_changes_a_file(
+    sqlite_database: Database, tmp_path: Path, worker: Worker
+) -> None:
+    """There is a live forest, or another try makes one."""
+    table = Table(sqlite_database)
+    n_calls = worker.run("create", tmp_path / "whole", url=sqlite_database.url, capture=False)["calls"]
+    assert n_calls > 10
+    for at_call in range(n_calls + 2):
+        folder = tmp_path / str(at_call)
+        ending = worker.run("create", folder, url=sqlite_database.url, capture=False, at_call=at_call)
+        try:
+            LiveForest.open(folder).close()
+        except ValueError:
+            assert ending["status"] == -9
+            make_live(sqlite_database, folder).close()
+        assert_recovers(table, folder)

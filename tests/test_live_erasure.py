@@ -1,0 +1,206 @@
+"""Gone means gone: when `erase` or `sync` has returned, no file that is ours knows of the row.
+
+A row with unmistakable values is planted, found in the files, erased, and searched for in every byte of every file.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deciduous._row_names import RowNames
+from deciduous.live import LiveForest
+from live_tables import PARAMS, Database, fresh_fingerprint
+
+PERSON, WARD, LABEL = "SECRET-PERSON-91", "SECRET-WARD-5", "SECRET-LABEL-3"
+NUMBER = 1234.5677
+INTEGER_ID, TEXT_ID = 0x1B2C3D4E5F607182, "SECRET-ROW-7F3A"
+
+
+def number_images() -> dict[str, bytes]:
+    """A number as databases, files and the forest store it."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", NUMBER))
+    return {
+        "float64, big-endian": struct.pack(">d", NUMBER),
+        "float64": struct.pack("<d", NUMBER),
+        "float32": struct.pack("<f", NUMBER),
+        "float32 that orders": struct.pack("<I", bits | 0x80000000),
+        "number as text": str(NUMBER).encode(),
+    }
+
+
+def id_images(id: Any) -> dict[str, bytes]:
+    """An id as databases, files and the forest store it."""
+    if isinstance(id, str):
+        (core_id,) = RowNames("s").core_ids([id]).tolist()
+        return {"id": id.encode(), "core id": struct.pack("<q", core_id), "core id as text": str(core_id).encode()}
+    return {"id, big-endian": struct.pack(">q", id), "id": struct.pack("<q", id), "id as text": str(id).encode()}
+
+
+def index_images(live: LiveForest, id: Any) -> dict[str, bytes]:
+    """The digests that the folder keeps of the row."""
+    core_id = id if isinstance(id, int) else RowNames("s").core_ids([id])[0]
+    (row,) = live._store.index.rows[live._store.index.rows["id"] == core_id]
+    return {"row digest": row["digest"].tobytes(), "subject digest": row["subject"].tobytes()}
+
+
+TEXTS = {"person": PERSON.encode(), "ward": WARD.encode(), "label": LABEL.encode()}
+
+
+def found(folder: Path, images: dict[str, bytes]) -> dict[str, set[str]]:
+    """Which images are in which files."""
+    contents = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    hits = {name: {file.name for file, data in contents.items() if image in data} for name, image in images.items()}
+    return {name: files for name, files in hits.items() if files}
+
+
+def make_table(database: Database, id: Any) -> None:
+    """Three hundred ordinary rows, and one in their middle whose values, id, ward and label only it has."""
+    kind = "INTEGER" if isinstance(id, int) else "TEXT"
+    database.run(f"CREATE TABLE patients (id {kind} PRIMARY KEY, person_id TEXT, age REAL, ward TEXT, readmitted TEXT)")
+    rng = np.random.default_rng(0)
+    rows = [
+        (
+            number,
+            f"u-{number}",
+            float(rng.integers(20, 90)),
+            ["north", "south"][number % 2],
+            ["no", "yes"][number % 3 // 2],
+        )
+        for number in range(300)
+    ]
+    rows.insert(150, (id, PERSON, NUMBER, WARD, LABEL))
+    names = ("id", "person", "age", "ward", "label")
+    with database.engine.begin() as connection:
+        statement = sa.text("INSERT INTO patients VALUES (:id, :person, :age, :ward, :label)")
+        connection.execute(statement, [dict(zip(names, (type(id)(row[0]), *row[1:]), strict=True)) for row in rows])
+
+
+def make_live(database: Database, folder: Path, capture: bool) -> LiveForest:
+    live = LiveForest.create(
+        database.url,
+        table="patients",
+        id="id",
+        target="readmitted",
+        subject="person_id",
+        folder=folder,
+        params=PARAMS,
+        capture=capture,
+    )
+    live.sync()
+    live.store()
+    return live
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The folder of all files of a test: database, logs of the database, and the folder of the live forest."""
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.mark.parametrize("id", [INTEGER_ID, TEXT_ID], ids=["integer", "text"])
+@pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_erased_row_is_in_no_file(
+    home: Path, id: Any, capture: bool, journal: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither in the folder, nor in the database, its log or journal, nor in what was logged; nor after closing."""
+    caplog.set_level(logging.DEBUG)
+    database = Database(f"sqlite:///{home}/clinic.db")
+    database.run(f"PRAGMA journal_mode={journal}")
+    make_table(database, id)
+    live = make_live(database, home / "clinic.forest", capture)
+    images = id_images(id) | number_images() | TEXTS | index_images(live, id)
+    before = found(home, images)
+    parts = {name: {file.split("-")[0] for file in files} for name, files in before.items()}
+    assert parts["float32"] >= {"snapshot"}
+    assert parts["row digest"] == parts["subject digest"] == {"rows"}
+    assert parts["label"] >= {"snapshot"}
+    assert parts["ward"] >= {"state.db"}
+    assert any("clinic.db" in file for file in before["person"])
+
+    report = live.erase(PERSON)
+    assert report.sync is not None
+    assert (report.sync.deleted, report.sync.remains) == (1, None)
+    assert found(home, images) == {}
+    live.store()
+    assert found(home, images) == {}
+    assert live.verify()
+    (home / "certificate.html").write_text(live.certificate())
+    live.export_receipts(home / "receipts.json")
+    live.close()
+    assert found(home, images) == {}
+    assert not any(text.decode() in caplog.text for text in TEXTS.values())
+    with LiveForest.open(home / "clinic.forest") as live:
+        assert live.sync().fingerprint == fresh_fingerprint(database, live)
+        assert [receipt.kind for receipt in live.receipts(PERSON)] == ["received", "synced", "verified"]
+    assert found(home, images) == {}
+
+
+@pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
+@pytest.mark.parametrize("action", ["delete", "update"])
+def test_row_that_others_removed_is_in_no_file_of_the_folder(
+    database: Database, home: Path, capture: bool, action: str
+) -> None:
+    """After an ordinary DELETE or UPDATE and a sync; of the database itself whoever runs it takes care."""
+    make_table(database, TEXT_ID)
+    folder = home / "clinic.forest"
+    with make_live(database, folder, capture) as live:
+        images = number_images() | TEXTS | index_images(live, TEXT_ID)
+        if action == "delete":
+            images |= id_images(TEXT_ID)
+            database.run("DELETE FROM patients WHERE id = :id", id=TEXT_ID)
+        else:
+            database.run(
+                "UPDATE patients SET age = 50, ward = 'north', readmitted = 'no', person_id = 'x' WHERE id = :id",
+                id=TEXT_ID,
+            )
+        assert found(folder, images)
+        live.sync()
+        assert found(folder, images) == {}
+    assert found(folder, images) == {}
+
+
+def test_remains_of_an_interrupted_process_are_removed_at_opening(home: Path) -> None:
+    """Files that were being written, or that a transaction had just replaced; files of others stay."""
+    database = Database(f"sqlite:///{home}/clinic.db")
+    make_table(database, TEXT_ID)
+    folder = home / "clinic.forest"
+    make_live(database, folder, capture=False).close()
+    known = {file.name for file in folder.iterdir()}
+    for name in (".snapshot-00.11.part", "snapshot-0011", ".rows-00.11.part", "rows-0011", "notes.txt"):
+        (folder / name).write_bytes(PERSON.encode())
+    LiveForest.open(folder).close()
+    assert {file.name for file in folder.iterdir()} == known | {"notes.txt"}
+
+
+def test_ids_of_many_deleted_rows_leave_the_index(home: Path) -> None:
+    """Two thousand rows go in batches; not one of their digests stays in any file of the folder."""
+    database = Database(f"sqlite:///{home}/clinic.db")
+    database.run("CREATE TABLE t (id INTEGER PRIMARY KEY, x REAL, y INTEGER)")
+    rng = np.random.default_rng(0)
+    with sqlite3.connect(home / "clinic.db") as connection:
+        ids = rng.choice(2**62, 6_000, replace=False).tolist()
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", [(id, id % 1000, id % 2) for id in ids])
+    connection.close()
+    folder = home / "t.forest"
+    with LiveForest.create(database.url, table="t", id="id", target="y", folder=folder, params=PARAMS) as live:
+        gone: set[bytes] = set()
+        for begin in range(0, 2_000, 100):
+            doomed = ids[begin : begin + 100]
+            rows = live._store.index.rows
+            gone |= {digest.tobytes() for digest in rows["digest"][np.isin(rows["id"], doomed)]}
+            gone |= {struct.pack("<q", id) for id in doomed}
+            database.run(f"DELETE FROM t WHERE id IN ({', '.join(map(str, doomed))})")
+            assert live.sync().deleted == 100
+        assert len(gone) == 4_000
+    data = b"".join(file.read_bytes() for file in folder.iterdir())
+    windows = {data[place : place + 8] for place in range(len(data) - 7)}
+    assert not {image for image in gone if image[:8] in windows and image in data}
