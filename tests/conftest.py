@@ -1,7 +1,6 @@
 """Fixtures, and how hard Hypothesis tries: DECIDUOUS_HYPOTHESIS_PROFILE=long runs for many times as long."""
 
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,13 +44,13 @@ def sqlite_database(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def postgres_database(postgres: str) -> Any:
-    """A new database on the server."""
+    """The database of the server, empty: making one for each test takes much longer."""
     from live_tables import Database
 
-    name = f"clinic_{secrets.token_hex(4)}"
-    with Database(postgres.format(name="postgres")).engine.connect() as connection:
-        connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(f"CREATE DATABASE {name}")
-    return Database(postgres.format(name=name))
+    database = Database(postgres)
+    database.run("DROP SCHEMA public CASCADE")
+    database.run("CREATE SCHEMA public")
+    return database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

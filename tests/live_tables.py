@@ -115,7 +115,7 @@ def fresh_fingerprint(database: Database, live: LiveForest, query: str = "SELECT
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """A PostgreSQL server of our own, reached by a socket in its folder. Gives the address of its databases."""
+    """A PostgreSQL server of our own, reached by a socket in its folder. Gives the address of its database."""
     programs = subprocess.run([ROOT / "scripts" / "postgres.sh"], capture_output=True, text=True)
     if programs.returncode:
         pytest.skip(f"{programs.stderr.strip()} `make postgres` does it.")
@@ -134,8 +134,8 @@ def postgres_server() -> Iterator[str]:
     arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     server = subprocess.Popen([bin_folder / "postgres", "-D", data, *arguments], stderr=subprocess.DEVNULL, **quiet)
     try:
-        url = f"postgresql+psycopg://tester@/{{name}}?host={folder}"
-        _wait_for(url.format(name="postgres"))
+        url = f"postgresql+psycopg://tester@/postgres?host={folder}"
+        _wait_for(url)
         yield url
     finally:
         server.send_signal(signal.SIGQUIT)  # at once: nobody needs its data any more

@@ -484,6 +484,7 @@ def test_transactions_that_commit_late_are_not_lost(postgres_database: Database,
 def test_others_need_no_rights_on_the_log(postgres_database: Database, folder: Path) -> None:
     """Whoever may change the table may go on to do so, and somebody who listens is told, without ids."""
     make_patients(postgres_database)
+    postgres_database.run("GRANT USAGE ON SCHEMA public TO public")
     postgres_database.run(f"CREATE ROLE {(role := f'clerk_{os.urandom(4).hex()}')} LOGIN")
     postgres_database.run(f"GRANT SELECT, DELETE ON patients TO {role}")
     with make_live(postgres_database, folder, capture=True) as live:

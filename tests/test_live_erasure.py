@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from deciduous._row_names import RowNames
 from deciduous.live import LiveForest

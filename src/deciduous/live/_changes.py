@@ -87,7 +87,7 @@ class Comparison:
 
 
 def people_of(rows: NDArray[Any], among: NDArray[np.bytes_] | None = None) -> NDArray[np.bytes_]:
-    """The digests of the subjects of known rows, each once, or of those among some; rows without a subject have none."""
+    """The digests of the subjects of known rows, each once, or of those among some; a row may have none."""
     digests = np.ascontiguousarray(rows["subject"]).view("S16").ravel()
     digests = np.unique(digests if among is None else digests[np.isin(digests, among)])
     present: NDArray[np.bytes_] = digests[digests != b""]

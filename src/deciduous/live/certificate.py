@@ -68,7 +68,7 @@ def _title(receipt: Receipt) -> str:
 
 def _deeds(receipt: Receipt, requests: Sequence[Request]) -> list[tuple[str, str]]:
     lines = [
-        (f"Request {request.id}", f"received {_day(request.received)}, due {_day(request.due)}, now {request.state}")
+        ("Request", f"{_code(request.id)} of {request.received[:10]}, due {request.due[:10]}, now {request.state}")
         for request in requests[:MOST_LISTED]
     ]
     if len(requests) > MOST_LISTED:
@@ -97,13 +97,14 @@ def _verification(verification: Receipt | None) -> str:
     if verification is None:
         return "Not yet. <code>LiveForest.verify</code> trains anew from the table and compares. Print this page then."
     return (
-        f"On {_day(verification.time)} the model was trained anew from the table as it was then, and had the "
-        f"fingerprint of the model in use, {_code(verification.fingerprint_after or '')} (receipt {verification.number})."
+        f"On {_day(verification.time)} the model was trained anew from the table as it was then (receipt "
+        f"{verification.number}), and had the fingerprint of the model in use: "
+        f"{_code(verification.fingerprint_after or '')}."
     )
 
 
 def _people(digests: Sequence[str]) -> str:
-    listed = "<br>".join(map(_code, digests[:MOST_LISTED]))
+    listed = " ".join(map(_code, digests[:MOST_LISTED]))
     more = len(digests) - MOST_LISTED
     return listed + (f"<br>and {more:,} more: see the receipt" if more > 0 else "")
 
