@@ -481,6 +481,24 @@ def test_transactions_that_commit_late_are_not_lost(postgres_database: Database,
         assert report.fingerprint == fresh_fingerprint(postgres_database, live)
 
 
+def test_tables_in_other_schemas_and_with_unusual_names(postgres_database: Database, folder: Path) -> None:
+    """Names are quoted where they have to be, in queries and in triggers."""
+    make_patients(postgres_database)
+    postgres_database.run("DROP SCHEMA IF EXISTS ward_9 CASCADE")
+    postgres_database.run("CREATE SCHEMA ward_9")
+    postgres_database.run("ALTER TABLE patients SET SCHEMA ward_9")
+    postgres_database.run('ALTER TABLE ward_9.patients RENAME TO "Patients of 9"')
+    postgres_database.run('ALTER TABLE ward_9."Patients of 9" RENAME COLUMN pressure TO "Blood pressure"')
+    with make_live(postgres_database, folder, table="ward_9.Patients of 9", capture=True) as live:
+        live.sync()
+        postgres_database.run('DELETE FROM ward_9."Patients of 9" WHERE id = 3')
+        report = live.sync()
+        assert (report.method, report.deleted) == ("capture", 1)
+        query = 'SELECT * FROM ward_9."Patients of 9"'
+        assert report.fingerprint == fresh_fingerprint(postgres_database, live, query)
+        live.remove_capture()
+
+
 def test_others_need_no_rights_on_the_log(postgres_database: Database, folder: Path) -> None:
     """Whoever may change the table may go on to do so, and somebody who listens is told, without ids."""
     make_patients(postgres_database)
@@ -491,7 +509,7 @@ def test_others_need_no_rights_on_the_log(postgres_database: Database, folder: P
         live.sync()
         with postgres_database.engine.connect() as connection:
             driver: Any = connection.connection.driver_connection
-            connection.exec_driver_sql(f'LISTEN "{live._capture.name}"')
+            connection.exec_driver_sql(f'LISTEN "{live.channel}"')
             connection.commit()
             Database(postgres_database.url.replace("tester@", f"{role}@")).run("DELETE FROM patients WHERE id = 3")
             told = [notice.payload for notice in driver.notifies(timeout=5, stop_after=1)]
@@ -723,6 +741,23 @@ def test_requests_have_due_dates(sqlite_database: Database, folder: Path) -> Non
         assert [request.id for request in live.requests.overdue()] == [late.id]
         assert (live.status()["requests_open"], live.status()["requests_overdue"]) == (3, 1)
         assert read_record(folder)[0]["requests_overdue"] == 1
+
+
+def test_subjects_may_be_integers_given_as_text(database: Database, folder: Path) -> None:
+    """As a command line gives them; what cannot be one is refused, and so is a column that changes its kind."""
+    make_patients(database)
+    database.run("CREATE TABLE numbers AS SELECT id, id / 3 AS person, age, readmitted FROM patients")
+    with make_live(database, folder, table="numbers", subject="person") as live:
+        assert live.erase("17").request.state == "applied"
+        assert live.erase(np.int64(18)).request.state == "applied"
+        assert live.receipts(subject=17) == live.receipts(subject="17") != []
+        for wrong in ("u-17", 17.0, None):
+            with pytest.raises(InvalidInputError, match="integers"):
+                live.erase(wrong)
+        if database.is_sqlite:
+            database.run("UPDATE numbers SET person = 'somebody' WHERE id = 1")
+            with pytest.raises(SchemaChangedError, match="'person'"):
+                live.sync()
 
 
 def test_erase_needs_subjects(sqlite_database: Database, folder: Path) -> None:

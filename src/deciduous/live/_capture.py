@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -29,13 +30,21 @@ class Capture:
         self._id = id
         self.name = f"deciduous_{source.name[:30]}_{token}"
         self._log = sa.table(self.name, sa.column("number"), sa.column("id"), schema=source.schema)
+
+    @cached_property
+    def _quoted(self) -> dict[str, str]:
+        """Names as statements have them. With the schema, as the function of PostgreSQL looks nowhere else."""
+        source = self._source
         quote = source.engine.dialect.identifier_preparer.quote
-        prefix = "" if source.schema is None else f"{quote(source.schema)}."
-        self._quoted = {
+        schema = source.schema
+        if schema is None and not source.is_sqlite:
+            schema = sa.inspect(source.engine).default_schema_name
+        prefix = "" if schema is None else f"{quote(schema)}."
+        return {
             "log": prefix + quote(self.name),
             "table": prefix + quote(source.name),
             "function": prefix + quote(self.name),
-            "id": quote(id),
+            "id": quote(self._id),
         }
 
     def install(self) -> None:
@@ -58,7 +67,8 @@ class Capture:
         """Whether all triggers are there: a table that was made anew has lost them."""
         if self._source.is_sqlite:
             query = (
-                "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = :table AND name LIKE :name"
+                "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name LIKE :name "
+                "AND lower(tbl_name) = lower(:table)"
             )
             values = {"table": self._source.name, "name": f"{self.name}%"}
             return bool(connection.execute(sa.text(query), values).scalar_one() == len(EVENTS))
@@ -127,7 +137,7 @@ def _sqlite_trigger(name: str, event: str) -> str:
 
 # Runs with the rights of its owner, so that whoever may change the table needs none on the log.
 POSTGRES_FUNCTION = """
-CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
         INSERT INTO {log} (id) VALUES (NULL);

@@ -66,13 +66,15 @@ def learned(
         if name not in names:
             raise InvalidInputError(f"categorical_features names {name!r}, but the columns are {shown(names, 20)}.")
     seen = {name: _Seen() for name in names}
-    ids, labels, n_rows = _Seen(), _Seen(), 0
+    ids, labels, subjects, n_rows = _Seen(), _Seen(), _Seen(), 0
     n_before = len(settings.source_columns) - len(names)
     for rows in source.rows(connection, settings):
         n_rows += len(rows)
         by_column = list(zip(*rows, strict=True))
         ids.types.update(map(type, by_column[0]))
         labels.types.update(map(type, by_column[1]))
+        if settings.subject is not None:
+            subjects.types.update(map(type, by_column[2]))
         for name, values in zip(names, by_column[n_before:], strict=True):
             seen[name].see(values, keeps=name in choice)
     if n_rows == 0:
@@ -82,7 +84,8 @@ def learned(
     return replace(
         settings,
         columns=tuple(_column(name, seen[name], name in choice, choice.get(name), n_rows) for name in names),
-        id_kind=_id_kind(settings.id, ids.types),
+        id_kind=_name_kind(settings.id, ids.types),
+        subject_kind=_name_kind(settings.subject, subjects.types - {type(None)} or {str}),
         target_is_text=_is_text(settings.target, labels.types),
     ), n_rows
 
@@ -117,11 +120,11 @@ def _require_categories(name: str, types: set[type]) -> None:
         )
 
 
-def _id_kind(name: str, types: set[type]) -> str | None:
+def _name_kind(name: str | None, types: set[type]) -> str | None:
     if len(types) != 1 or not types <= set(NAMES):
         raise InvalidInputError(
-            f"Column {name!r} is to name rows by integers, strings or UUIDs, all of one kind, but holds values of "
-            f"the types {shown(sorted(its.__name__ for its in types))}."
+            f"Column {name!r} is to hold integers, strings or UUIDs, all of one kind, but holds values of the "
+            f"types {shown(sorted(its.__name__ for its in types))}."
         )
     return NAMES[types.pop()]
 

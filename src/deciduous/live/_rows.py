@@ -100,21 +100,37 @@ class Encoder:
             refuse_duplicates()
         return self._names.core_ids(list(ids))
 
-    def subject_digest(self, subject: Any) -> bytes:
-        """The name of a subject in records."""
+    def subject(self, given: Any) -> Any:
+        """A subject that a user names, as the table has it; integers and UUIDs may come as text."""
         if self._settings.subject is None:
             raise InvalidInputError("This live forest has no column of subjects. Delete the rows by SQL, and sync.")
+        kind = self._settings.subject_kind
+        expected = {its: of for of, its in NAMES.items()}[kind]
+        try:
+            plain = given.item() if isinstance(given, np.generic) else given
+            subject = expected(plain) if isinstance(plain, str) else plain
+        except ValueError:
+            subject = None
+        if type(subject) is not expected:
+            raise InvalidInputError(
+                f"Subjects of this live forest are {_kind_name(kind)}, but one of the type {type(given).__name__} came."
+            )
+        return subject
+
+    def subject_digest(self, subject: Any) -> bytes:
+        """The name in records of a subject, as the table has it."""
         return _digests.keyed(self._key, _digests.SUBJECT, text_of(subject).encode("utf-8", "surrogatepass"))
 
     def _subject_digests(self, subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.uint64]:
         if subjects is None:
             return np.zeros((n_rows, 2), dtype="<u8")
-        wrong = set(map(type, subjects)) - {*NAMES, type(None)}
+        kind = self._settings.subject_kind
+        wrong = [its for its in set(map(type, subjects)) - {type(None)} if NAMES.get(its, its) != kind]
         if wrong:
             raise SchemaChangedError(
                 str(self._settings.subject),
-                f"holds values of the type {wrong.pop().__name__}, but subjects are integers, strings or UUIDs",
-                "Convert it, for example in a view.",
+                f"named subjects by {_kind_name(kind)}, but now also holds values of the type {wrong[0].__name__}",
+                "Change the values back, or create the live forest anew.",
             )
         digests = (NO_SUBJECT if subject is None else self.subject_digest(subject) for subject in subjects)
         return np.frombuffer(b"".join(digests), dtype="<u8").reshape(n_rows, 2)

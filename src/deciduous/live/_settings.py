@@ -45,6 +45,7 @@ class Settings:
     columns: tuple[LiveColumn, ...]
     takes_all_columns: bool  # rather than those that the user listed
     id_kind: str | None = None  # as in `_row_names`: "s" strings, "u" UUIDs, None integers
+    subject_kind: str | None = None  # the same
     target_is_text: bool = False
     params: dict[str, Any] = field(default_factory=dict)  # of the estimator, resolved: with seed and class weights
     captures: bool = False

@@ -41,7 +41,7 @@ class State:
     """The file of the durable state."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        target = f"{path.resolve().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+        target = f"{path.resolve().as_uri()}?mode={'rw' if read_only else 'rwc'}"
         self._database = sqlite3.connect(target, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
         self._database.row_factory = sqlite3.Row
         if not read_only:
@@ -57,6 +57,12 @@ class State:
             state.close()
             raise FolderError(
                 f"Making the live forest in {path.parent} was interrupted. Call `LiveForest.create` again."
+            )
+        if state._get("version") != VERSION:
+            found = state._get("version")
+            state.close()
+            raise FolderError(
+                f"The live forest in {path.parent} has version {found}, and this release reads {VERSION}."
             )
         return state
 

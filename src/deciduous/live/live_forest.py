@@ -275,7 +275,7 @@ class LiveForest:
         """What changed, found by capture if that is possible; with all rows if the forest has to be made anew."""
         settings, held = self._settings, self._store.index.rows
         if self._forest is None and not anew:
-            self._forest = self._store.read_snapshot(settings.params.get("n_jobs"))
+            self._forest = self._loaded()
         anew = anew or self._forest is None
         with self._source.reading() as connection:
             require_same_columns(settings, self._source.column_names(connection))
@@ -429,6 +429,7 @@ class LiveForest:
         """
         with self._lock:
             self._source.require_table("delete from")
+            subject = self._encoder.subject(subject)
             request = self.requests.receive(subject, idempotency_key=idempotency_key, due_days=due_days)
             if not request.is_open:
                 return ErasureReport(request, None)
@@ -453,6 +454,11 @@ class LiveForest:
             self._capture.remove()
             self._set_captures(False)
 
+    @property
+    def channel(self) -> str:
+        """The channel on which PostgreSQL notifies those who listen that something was captured."""
+        return self._capture.name
+
     def _set_captures(self, captures: bool) -> None:
         settings = replace(self._settings, captures=captures)
         with self._state.transaction():
@@ -465,7 +471,7 @@ class LiveForest:
         """All receipts, or those that speak of a subject or of requests of theirs."""
         if subject is None:
             return list(self._state.receipts())
-        digest = self._encoder.subject_digest(subject).hex()
+        digest = self._encoder.subject_digest(self._encoder.subject(subject)).hex()
         ids = {request.id for request in self.requests if request.subject == digest}
         return [
             receipt
@@ -550,11 +556,15 @@ class LiveForest:
         """
         with self._lock:
             if self._forest is None:
-                self._forest = self._store.read_snapshot(self._settings.params.get("n_jobs"))
+                self._forest = self._loaded()
             if self._forest is None:
                 self.sync()
             assert self._forest is not None
             return self._forest
+
+    def _loaded(self) -> DareForestClassifier | None:
+        forest = self._store.read_snapshot(self._settings.params.get("n_jobs"))
+        return None if forest is None else forest.set_params(verbose=self._verbose)
 
     def store(self) -> None:
         """Write a snapshot of the forest, unless there is one, so that opening is fast."""

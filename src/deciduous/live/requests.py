@@ -74,7 +74,7 @@ class Requests:
         The same `idempotency_key` again gives the request that it gave before, and so does a subject whose request is
         still open.
         """
-        digest = self._encoder.subject_digest(subject).hex()
+        digest = self._encoder.subject_digest(self._encoder.subject(subject)).hex()
         token = None if idempotency_key is None else self._key_digest(idempotency_key)
         known = self._where("idempotency = ?", token) or self._where("subject = ? AND state = ?", digest, RECEIVED)
         if known:
