@@ -8,10 +8,16 @@ from typing import Any
 
 import deciduous
 import deciduous.export
+import deciduous.live
 import deciduous.pictures
 
 PAGE = Path(__file__).with_name("api.md")
-CLASSES = (deciduous.DareForestClassifier, deciduous.FrozenForestClassifier)
+CLASSES = (
+    deciduous.DareForestClassifier,
+    deciduous.FrozenForestClassifier,
+    deciduous.live.LiveForest,
+    deciduous.live.Requests,
+)
 FUNCTIONS = (deciduous.load, deciduous.tune)
 MODULES = {deciduous.export: ("to_onnx", "to_treelite", "to_shap"), deciduous.pictures: ("export_text", "plot_tree")}
 

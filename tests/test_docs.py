@@ -26,7 +26,7 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/live.md"])
 def test_examples_run(page: str) -> None:
     """Every Python block of the page runs, one after the other, assertions included."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)

@@ -535,6 +535,9 @@ def test_folder_can_be_open_once_only(sqlite_database: Database, folder: Path) -
         status, receipts, requests = read_record(folder)
         assert (status["rows"], len(receipts), requests) == (120, 1, [])
         assert live.sync().rows == 120
+        live.close()
+        with pytest.raises(sa.exc.ArgumentError):
+            LiveForest.open(folder, url="no address")
     LiveForest.open(folder).close()
 
 

@@ -169,6 +169,26 @@ def test_row_that_others_removed_is_in_no_file_of_the_folder(
     assert found(folder, images) == {}
 
 
+def test_labels_and_names_of_the_last_rows_are_in_no_file(home: Path) -> None:
+    """An empty table leaves nothing of its rows, also after a new start from an empty snapshot."""
+    database = Database(f"sqlite:///{home}/clinic.db")
+    make_table(database, TEXT_ID)
+    folder = home / "clinic.forest"
+    images = {"ward": b"north", "other ward": WARD.encode(), "label": LABEL.encode(), "longest label": b"yes"}
+    with make_live(database, folder, capture=True) as live:
+        assert set(found(folder, images)) == set(images)
+        database.run("DELETE FROM patients")
+        assert live.sync().rows == 0
+        assert found(folder, images) == {}
+    assert found(folder, images) == {}
+    with LiveForest.open(folder) as live:
+        assert live.sync().method == "capture"
+        database.run("INSERT INTO patients VALUES ('a', 'b', 1, 'c', 'maybe'), ('d', 'e', 2, 'f', 'maybe')")
+        assert live.sync().rows == 2
+        assert live.classes_.tolist() == ["maybe"]
+        assert live.verify()
+
+
 def test_remains_of_an_interrupted_process_are_removed_at_opening(home: Path) -> None:
     """Files that were being written, or that a transaction had just replaced; files of others stay."""
     database = Database(f"sqlite:///{home}/clinic.db")

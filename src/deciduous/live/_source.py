@@ -106,8 +106,8 @@ class Source:
         query = sa.select(*(source.c[name] for name in names)).where(source.c[settings.target].is_not(None))
         if among is not None:
             query = query.where(source.c[settings.id].in_(among))
-        streaming = connection.execution_options(stream_results=True, yield_per=CHUNK)
-        for batch in streaming.execute(query).partitions(CHUNK):
+        streaming = {"stream_results": True, "yield_per": CHUNK}
+        for batch in connection.execute(query, execution_options=streaming).partitions():
             yield [tuple(row) for row in batch]
 
     def count(self, connection: sa.Connection, settings: Settings) -> int:

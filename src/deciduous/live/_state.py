@@ -110,9 +110,16 @@ class State:
         """The key of all digests."""
         return bytes(self._get("key"))
 
-    def rewrite(self) -> None:
-        """Write the file anew: `secure_delete` alone leaves copies of what moved from page to page."""
-        self._database.execute("VACUUM")
+    def forget_names(self, settings: Settings) -> None:
+        """Settings without names that must not stay anywhere; `finish_rewriting` is to follow the transaction."""
+        self.settings = settings
+        self._set("rewriting", 1)
+
+    def finish_rewriting(self) -> None:
+        """Write the file anew, if that is due: `secure_delete` alone leaves copies of what moved from page to page."""
+        if self._get("rewriting") is not None:
+            self._database.execute("VACUUM")
+            self._database.execute("DELETE FROM meta WHERE name = 'rewriting'")
 
     # ------------------------------------------------------------------------------------------------------------ files
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CorruptModelError, DeciduousError, FolderError
+from ..errors import CorruptModelError, FolderError
 from ..forest import DareForestClassifier
 from ..model_file import load
 from ._folder import Folder
@@ -51,12 +51,14 @@ class Store:
         folder = Folder(path)
         try:
             state = State.opened(folder.state_path)
-        except DeciduousError:
+            files = state.buckets()
+            folder.remove_strays({*files.values(), *filter(None, [state.snapshot])})
+            state.finish_rewriting()
+            store = cls(folder, state)
+            store.index = RowIndex.read(folder, files, state.settings.n_buckets)
+        except BaseException:
             folder.close()
             raise
-        folder.remove_strays({*state.buckets().values(), *filter(None, [state.snapshot])})
-        store = cls(folder, state)
-        store.index = RowIndex.read(folder, state.buckets(), state.settings.n_buckets)
         return store
 
     index: RowIndex
@@ -88,13 +90,12 @@ class Store:
             self.state.set_buckets(files)
             self.state.snapshot = None
             if settings is not None:
-                self.state.settings = settings
+                self.state.forget_names(settings)
             written = self.state.append(receipt)
             also()
         self.index = index
         self._folder.remove(old[number] for number in files if number in old)
-        if settings is not None:
-            self.state.rewrite()
+        self.state.finish_rewriting()
         return written
 
     # --------------------------------------------------------------------------------------------------------- snapshot

@@ -11,6 +11,8 @@ from ..forest import DareForestClassifier
 from ._rows import EncodedRows
 from ._settings import Settings
 
+NO_TEXT, NO_NUMBER = "", 0  # labels for a forest that has no rows
+
 
 def resolved_params(forest: DareForestClassifier) -> dict[str, Any]:
     """The parameters of a fitted forest as plain values, with those that `fit` resolved."""
@@ -41,12 +43,12 @@ def fitted(estimator: DareForestClassifier, settings: Settings, rows: EncodedRow
         return estimator.fit(rows.matrix, rows.labels, ids=rows.known["id"])
     # `fit` needs a row, so the forest without rows is the one that its only row has left.
     nobody = np.zeros((1, len(settings.columns)), dtype=np.float32)
-    estimator.fit(nobody, [""] if settings.target_is_text else [0], ids=[0])
+    estimator.fit(nobody, [NO_TEXT if settings.target_is_text else NO_NUMBER], ids=[0])
     estimator.delete([0])
     return estimator
 
 
 def has_idle_classes(forest: DareForestClassifier) -> bool:
-    """Whether the forest remembers a label that no row has, beside labels that rows have."""
-    totals = forest._forest.class_totals()
-    return bool((totals == 0).any() and totals.any())
+    """Whether the forest remembers a label that no row has; one without rows has to remember one, which is nobody's."""
+    n_idle = int((forest._forest.class_totals() == 0).sum())
+    return n_idle > 0 and not (forest.n_rows_ == 0 and forest.classes_.tolist() in ([NO_TEXT], [NO_NUMBER]))

@@ -121,6 +121,7 @@ class LiveForest:
         self._state = store.state
         self._verbose = verbose
         self._lock = threading.RLock()
+        self._is_closed = False
         self._forest: DareForestClassifier | None = None
         self._key = self._state.key
         self._take_over(self._state.settings)
@@ -220,15 +221,23 @@ class LiveForest:
         verbose : int, default=0
             1 shows how far long work is.
         """
-        return cls(Store.opened(folder), url, verbose)
+        store = Store.opened(folder)
+        try:
+            return cls(store, url, verbose)
+        except BaseException:
+            store.close()
+            raise
 
     def close(self, *, store: bool = True) -> None:
         """Store a snapshot, so that opening is fast, and let others open the folder."""
         with self._lock:
+            if self._is_closed:
+                return
             try:
                 if store:
                     self.store()
             finally:
+                self._is_closed = True
                 self._source.engine.dispose()
                 self._store.close()
 
@@ -584,8 +593,8 @@ class LiveForest:
         in the order of `columns`.
         """
         forest = self.forest
-        order = np.argsort(forest.classes_, kind="stable")
-        return forest.predict_proba(self._encoder.matrix(self._by_column(rows)))[:, order]
+        shares = forest.predict_proba(self._encoder.matrix(self._by_column(rows)))
+        return shares[:, np.argsort(forest.classes_[: shares.shape[1]], kind="stable")]
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """The most likely class of each row."""
