@@ -1,4 +1,5 @@
-// Preloaded into a process that the tests kill: counts the calls that change files, and ends the process at one of them.
+// Preloaded into a process that the tests kill: counts the calls that change files, and ends the process at one of
+// them.
 //
 // It stands between the process and the C library, so that it sees what Python does and what SQLite does alike.
 #define _GNU_SOURCE
@@ -20,16 +21,22 @@ void kill_at_call(long number) {
     is_counting = 1;
 }
 
-long calls_so_far(void) { return n_calls; }
+long calls_so_far(void) {
+    return n_calls;
+}
 
-static int is_the_end(void) { return is_counting && n_calls++ == end_at; }
+static int is_the_end(void) {
+    return is_counting && n_calls++ == end_at;
+}
 
-static void end(void) { kill(getpid(), SIGKILL); }
+static void end(void) {
+    kill(getpid(), SIGKILL);
+}
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 // A write ends half way: that is what a process that is killed may leave.
-ssize_t write(int file, const void* data, size_t size) {
+ssize_t write(int file, void const* data, size_t size) {
     if (file > 2 && is_the_end()) {
         REAL(write)(file, data, size / 2);
         end();
@@ -37,7 +44,7 @@ ssize_t write(int file, const void* data, size_t size) {
     return REAL(write)(file, data, size);
 }
 
-ssize_t pwrite(int file, const void* data, size_t size, off_t place) {
+ssize_t pwrite(int file, void const* data, size_t size, off_t place) {
     if (is_the_end()) {
         REAL(pwrite)(file, data, size / 2, place);
         end();
@@ -45,7 +52,7 @@ ssize_t pwrite(int file, const void* data, size_t size, off_t place) {
     return REAL(pwrite)(file, data, size, place);
 }
 
-ssize_t pwrite64(int file, const void* data, size_t size, off64_t place) {
+ssize_t pwrite64(int file, void const* data, size_t size, off64_t place) {
     if (is_the_end()) {
         REAL(pwrite64)(file, data, size / 2, place);
         end();
@@ -65,5 +72,5 @@ ENDS_BEFORE(int, fsync, (int file), (file))
 ENDS_BEFORE(int, fdatasync, (int file), (file))
 ENDS_BEFORE(int, ftruncate, (int file, off_t size), (file, size))
 ENDS_BEFORE(int, ftruncate64, (int file, off64_t size), (file, size))
-ENDS_BEFORE(int, unlink, (const char* path), (path))
-ENDS_BEFORE(int, rename, (const char* from, const char* to), (from, to))
+ENDS_BEFORE(int, unlink, (char const* path), (path))
+ENDS_BEFORE(int, rename, (char const* from, char const* to), (from, to))
