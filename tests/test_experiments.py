@@ -369,10 +369,10 @@ def test_report_of_nothing_still_is_a_page() -> None:
 
 def test_errors_are_messages(tmp_path: Path) -> None:
     done = invoke("batch", "--only", "iris", "--out", str(tmp_path))
-    assert done.exit_code == 2
+    assert done.exit_code == 3
     assert "No data set is called iris" in done.output
     done = invoke("report", "--scale", "small", "--out", str(tmp_path))
-    assert done.exit_code == 2
+    assert done.exit_code == 3
     assert "Run `deciduous experiment all --scale small` first" in " ".join(done.output.split())
 
 

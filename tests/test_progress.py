@@ -92,13 +92,14 @@ def test_batches_show_a_bar_and_are_the_same(
 ) -> None:
     """With the number of trees; without `verbose` there is none."""
     forest, quiet = loud(lazy=lazy), fitted(lazy=lazy)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
     report = update(forest)
-    shown = capsys.readouterr().out
+    out, shown = capsys.readouterr()
+    assert out == ""
     assert what in shown
     assert f"{N_TREES}/{N_TREES}" in shown
     assert report == update(quiet)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
     assert_same(forest, quiet)
 
 
@@ -112,7 +113,7 @@ def test_single_rows_show_none(update: Update, capsys: pytest.CaptureFixture[str
 
 
 def test_without_rich_there_are_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """On the other stream, and not more than one in ten seconds."""
+    """Not more than one in ten seconds."""
     monkeypatch.setattr(_progress, "find_spec", lambda _name: None)
     forest = loud()
     add_rows(forest)

@@ -1,4 +1,7 @@
-"""A bar for long work: rich's where it is installed, in terminals and notebooks, else a line now and then."""
+"""A bar for long work: rich's where it is installed, in terminals and notebooks, else a line now and then.
+
+Both go to the standard error stream, so that what a program prints stays clean.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,11 @@ def bar(what: str, n_steps: int, is_shown: bool, unit: str = "trees") -> Iterato
     elif find_spec("rich") is None:
         yield _lines(what, n_steps, unit)
     else:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns) as progress:
+        with Progress(*columns, console=Console(stderr=True)) as progress:
             task = progress.add_task(what, total=n_steps)
             yield lambda n_done: progress.update(task, completed=n_done)
             progress.update(task, completed=n_steps)

@@ -18,6 +18,7 @@ from ..experiments.protocols import PROTOCOLS
 from ..experiments.scales import SCALES
 from ..experiments.store import Record, Runs, Store, Unit
 from ..experiments.wording import sentence
+from ._output import CHECK_FAILED
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,15 +53,14 @@ def _command(experiments: Sequence[str]) -> Callable[..., None]:
         only: OnlyOption = None,
         offline: OfflineOption = False,
     ) -> None:
-        with _errors_as_messages():
-            request = runner.Request.checked(experiments, scale.value, only or (), data, not offline)
-            store = Store(results_path(out, scale.value), scale.value)
-            _run_with_progress(request, store)
-            path = report.write(store.runs, request.scale, out / f"{scale.value}.html")
+        request = runner.Request.checked(experiments, scale.value, only or (), data, not offline)
+        store = Store(results_path(out, scale.value), scale.value)
+        _run_with_progress(request, store)
+        path = report.write(store.runs, request.scale, out / f"{scale.value}.html")
         console.print(f"Results: {store.path}\nReport:  {path}")
         failed = [record for record in store.runs.without_result() if str(record.reason).startswith("failed")]
         if failed:
-            raise typer.Exit(1)
+            raise typer.Exit(CHECK_FAILED)
 
     return command
 
@@ -74,10 +74,9 @@ app.command("all", help="All experiments, one data set after the other.")(_comma
 def write_report(scale: ScaleOption = DEFAULT_SCALE, out: OutOption = DEFAULT_OUT) -> None:
     """Build the page anew from what was run: tables and figures, the paper's beside ours."""
     path = results_path(out, scale.value)
-    with _errors_as_messages():
-        if not path.exists():
-            raise DeciduousError(f"There is no {path}. Run `deciduous experiment all --scale {scale.value}` first.")
-        written = report.write(Runs.read(path), SCALES[scale.value], out / f"{scale.value}.html")
+    if not path.exists():
+        raise DeciduousError(f"There is no {path}. Run `deciduous experiment all --scale {scale.value}` first.")
+    written = report.write(Runs.read(path), SCALES[scale.value], out / f"{scale.value}.html")
     console.print(f"Report: {written}")
 
 
@@ -104,9 +103,8 @@ def list_data(data: DataOption = None) -> None:
 @app.command("fetch")
 def fetch_data(names: Annotated[list[str], typer.Argument(help="Data sets.")], data: DataOption = None) -> None:
     """Download data sets from their public sources (UCI, OpenML), and check them."""
-    with _errors_as_messages():
-        for name in names:
-            console.print(f"{name}: {datasets.fetch(name, data)}")
+    for name in names:
+        console.print(f"{name}: {datasets.fetch(name, data)}")
 
 
 console = Console()
@@ -128,15 +126,3 @@ def _run_with_progress(request: runner.Request, store: Store) -> None:
 
         runner.run(request, store, on_start, on_end, lambda n: progress.advance(bar, n))
         progress.update(bar, description="done")
-
-
-class _errors_as_messages:  # noqa: N801
-    """Shows errors of ours as a message, without a traceback."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
-        if isinstance(error, DeciduousError):
-            console.print(f"[red]{error}[/red]", highlight=False)
-            raise typer.Exit(2)

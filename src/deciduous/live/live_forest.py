@@ -34,6 +34,7 @@ from ._source import Source, connected, require_same_columns, stored_url
 from ._state import State, now
 from ._store import Store
 from ._training import estimator_of, fitted, has_idle_classes, resolved_params, with_categories
+from ._watching import waiting_for_changes
 from .certificate import certificate
 from .receipts import CREATED, SYNCED, VERIFIED, Receipt, first_break
 from .requests import APPLIED, DUE_DAYS, NO_ROWS, Request, Requests
@@ -257,6 +258,19 @@ class LiveForest:
         """
         with self._lock:
             return self._sync(frozenset())
+
+    def watch(self, every: float = 5.0) -> Iterator[SyncReport]:
+        """Sync now, and again whenever the table may have changed, for as long as reports are asked for.
+
+        With PostgreSQL and capture that is at once, when the triggers notify; else the database is looked at `every` so
+        many seconds: an SQLite file is compared only if somebody wrote to it, another table each time.
+        """
+        if not every > 0:
+            raise InvalidInputError(f"`every` must be a number of seconds greater than 0, but is {every!r}.")
+        with waiting_for_changes(self._source, self.channel if self._settings.captures else None) as wait:
+            while True:
+                yield self.sync()
+                wait(every)
 
     def _sync(self, erased: frozenset[str]) -> SyncReport:
         """A sync that applies requests whose rows were just deleted, whether or not the forest knew of the rows."""

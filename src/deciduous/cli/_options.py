@@ -1,0 +1,86 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InvalidInputError
+from ._rows import Asked
+
+ROWS = "Rows"
+FOREST = "Forest"
+
+DataArgument = Annotated[str, typer.Argument(help="A CSV, Parquet or Arrow file, or the URL of a database.")]
+ModelArgument = Annotated[Path, typer.Argument(help="A model file.")]
+TableOption = Annotated[str | None, typer.Option("--table", help="The table or view to read, of a database.")]
+QueryOption = Annotated[str | None, typer.Option("--query", help="The query to read, of a database.")]
+
+TargetOption = Annotated[str | None, typer.Option("--target", "-t", help="The column of labels.")]
+IdOption = Annotated[str | None, typer.Option("--id", help="The column that names rows.")]
+SubjectOption = Annotated[str | None, typer.Option("--subject", help="The column that says to whom a row belongs.")]
+CategoricalOption = Annotated[
+    list[str] | None, typer.Option("--categorical", help="A column of categories, though it holds numbers or names.")
+]
+DropOption = Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out. May be repeated.")]
+NumberRowsOption = Annotated[
+    bool, typer.Option("--number-rows", help="Number the rows 0, 1, 2, … though a column looks like ids.")
+]
+
+TreesOption = Annotated[int, typer.Option("--trees", min=1, help="Number of trees.")]
+DepthOption = Annotated[int, typer.Option("--depth", min=1, max=256, help="Depth of trees.")]
+ThresholdsOption = Annotated[int, typer.Option("--thresholds", min=1, help="Thresholds sampled per attribute.")]
+RandomDepthOption = Annotated[int, typer.Option("--random-depth", min=0, help="Nodes above it split at random.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of DareForestClassifier. May be repeated."),
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="The seed. Default: a secret one.")]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all processors.")]
+
+IdsOption = Annotated[str | None, typer.Option("--ids", help="Rows by their ids, separated by commas.")]
+IdsFileOption = Annotated[
+    Path | None, typer.Option("--ids-file", help="A file with an id on each line; - for the standard input.")
+]
+SubjectsOption = Annotated[list[str] | None, typer.Option("--subject", help="All rows of a subject. May be repeated.")]
+
+
+def asked_columns(
+    target: str | None = None,
+    id: str | None = None,
+    subject: str | None = None,
+    categorical: list[str] | None = None,
+    drop: list[str] | None = None,
+    numbers_rows: bool = False,
+) -> Asked:
+    """What the user says about columns; lists may also be separated by commas."""
+    return Asked(target, id, subject, _split(categorical), _split(drop), numbers_rows)
+
+
+def _split(given: list[str] | None) -> tuple[str, ...]:
+    return tuple(name for part in given or () for name in part.split(","))
+
+
+def other_params(given: list[str] | None) -> dict[str, Any]:
+    """The parameters of `--set`: values are JSON, or text."""
+    from ..forest import DareForestClassifier
+
+    known = DareForestClassifier().get_params()
+    params = {}
+    for part in given or ():
+        name, equals, value = part.partition("=")
+        if not equals or name not in known:
+            raise InvalidInputError(f"--set takes NAME=VALUE, but got {part!r}. The names are {', '.join(known)}.")
+        try:
+            params[name] = json.loads(value)
+        except ValueError:
+            params[name] = value
+    return params
+
+
+def examples(*lines: str) -> str:
+    """The end of a help text, with lines that are not filled."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])

@@ -1,0 +1,446 @@
+"""Rows for a forest: which column is what, and the values in compact arrays.
+
+Numbers are kept as float32 and text as numbers of categories, so that a file of millions of rows takes little more
+memory than the forest itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError, shown
+from ._output import counted, note
+from ._reading import MisfitError, Source, Types, columns_of, reading
+
+ID_NAMES = ("id", "row_id", "rowid", "uuid")
+TARGET_NAMES = ("target", "label", "class", "y", "outcome")
+SUBJECT_NAMES = ("subject", "subject_id", "person_id", "user_id", "patient_id", "customer_id")
+MANY = 50  # more different texts than this, in more than a tenth of the rows, are names or dates, not categories
+TOO_MANY = 100_000  # categories
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user says about columns."""
+
+    target: str | None = None
+    id: str | None = None
+    subject: str | None = None
+    categorical: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    numbers_rows: bool = False
+
+    def require_known(self, names: Iterable[str], where: str) -> None:
+        """Raises if a column is named that is not there."""
+        known = list(names)
+        named = [self.target, self.id, self.subject, *self.categorical, *self.drop]
+        for name in named:
+            if name is not None and name not in known:
+                raise InvalidInputError(f"{where} has no column {name!r}. There are {shown(known, 20)}.")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column is what."""
+
+    target: str
+    id: str | None
+    subject: str | None
+
+    @property
+    def named(self) -> tuple[str | None, ...]:
+        """The columns that trees do not split on."""
+        return self.target, self.id, self.subject
+
+
+@dataclass
+class Rows:
+    """Rows as `fit` and `add` take them."""
+
+    roles: Roles
+    table: Any  # of pyarrow: float32, and dictionaries for categories
+    labels: NDArray[Any]
+    ids: Any = None
+    subjects: Any = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def training_rows(source: Source, asked: Asked) -> Rows:
+    """All rows of a source, to train on. Says what was guessed."""
+    types = columns_of(source)
+    asked.require_known(types, source.name)
+    roles = _guessed_roles(types, asked, source.name)
+    wanted, left_out = _types_to_read(types, roles, asked)
+    while True:
+        try:
+            collected = _collected(source, roles, wanted, asked.categorical)
+            break
+        except MisfitError as misfit:  # text after numbers: begin again, with a type that takes both
+            wanted = {**wanted, misfit.column: _wider(wanted[misfit.column], misfit, roles, source.name)}
+    left_out |= collected.left_out
+    if not collected.columns:
+        raise InvalidInputError(f"{source.name} has no column to split on beside {shown(filter(None, roles.named))}.")
+    _say_roles(roles, asked)
+    _say_columns(collected, left_out)
+    return collected.rows(roles)
+
+
+def rows_for(forest: Any, source: Source, asked: Asked) -> Rows:
+    """All rows of a source, to be added to a forest."""
+    types = columns_of(source)
+    asked.require_known(types, source.name)
+    features = feature_types(forest, types, asked, source.name)
+    others = {name: kind for name, kind in types.items() if name not in features and name not in asked.drop}
+    roles = _guessed_roles(others, asked, source.name, takes_the_only_one=True)
+    wanted = {roles.target: _label_type_of(forest, types[roles.target]), **features}
+    if roles.id is not None:
+        wanted[roles.id] = _name_type(types[roles.id], is_text=forest._names.kind is not None)
+    if roles.subject is not None:
+        is_text = any(isinstance(subject, str) for subject in forest._names.rows_of)
+        wanted[roles.subject] = _name_type(types[roles.subject], is_text=is_text)
+    try:
+        collected = _collected(source, roles, wanted, tuple(features))
+    except MisfitError as misfit:
+        raise not_as_before(misfit, source.name) from None
+    _say_roles(roles, asked)
+    rows = collected.rows(roles)
+    rows.table = as_input(forest, rows.table.select(list(features)))
+    return rows
+
+
+def as_input(forest: Any, table: Any) -> Any:
+    """A table as the forest takes it: one that was trained on an array knows no names of columns."""
+    if hasattr(forest, "feature_names_in_"):
+        return table
+    return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+# ------------------------------------------------------------------------------------------------- which column is what
+
+
+def _guessed_roles(types: Types, asked: Asked, where: str, *, takes_the_only_one: bool = False) -> Roles:
+    """Roles by what the user says, and by names. The target may also be the only column that has no other role."""
+    id, subject = asked.id, asked.subject
+    if id is None and not asked.numbers_rows:
+        id = called(ID_NAMES, types, (asked.target, subject, *asked.drop))
+    if subject is None:
+        subject = called(SUBJECT_NAMES, types, (asked.target, id, *asked.drop))
+    target = asked.target or called(TARGET_NAMES, types, (id, subject, *asked.drop))
+    left = [name for name in types if name not in (id, subject)]
+    if target is None and takes_the_only_one and len(left) == 1:
+        target = left[0]
+    if target is None:
+        raise InvalidInputError(f"Say which column holds the labels with --target. {where} has {shown(types, 20)}.")
+    named = [name for name in (target, id, subject) if name is not None]
+    if len(set(named)) < len(named):
+        raise InvalidInputError("The target, the id and the subject must be different columns.")
+    return Roles(target, id, subject)
+
+
+def called(names: Sequence[str], types: Types, taken: Sequence[str | None]) -> str | None:
+    """The first column with one of these names, in capital letters or not."""
+    by_name = {name.lower(): name for name in types if name not in taken}
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+def _say_roles(roles: Roles, asked: Asked) -> None:
+    if asked.target is None:
+        note(f"Guessed: labels are in {roles.target!r} (--target).")
+    if roles.id is None:
+        note("No column of ids (--id): rows are numbered 0, 1, 2, …")
+    elif asked.id is None:
+        note(f"Guessed: {roles.id!r} names the rows (--id, or --number-rows).")
+    if roles.subject is not None and asked.subject is None:
+        note(f"Guessed: {roles.subject!r} says to whom a row belongs (--subject, or --drop {roles.subject}).")
+
+
+def _say_columns(collected: _Collected, left_out: dict[str, str]) -> None:
+    texts = [f"{name} ({len(its)})" for name, its in collected.columns.items() if isinstance(its, _Texts)]
+    n_numbers = len(collected.columns) - len(texts)
+    note(f"Guessed: {counted(n_numbers, 'column')} of numbers, {len(texts)} of categories" + _listed(texts) + ".")
+    for name, reason in left_out.items():
+        note(f"Left out: {name!r}, {reason}.")
+    if collected.n_without_label:
+        note(f"Left out: {counted(collected.n_without_label, 'row')} without a label.")
+
+
+def _listed(texts: list[str]) -> str:
+    return f": {shown(texts, 20)}" if texts else ""
+
+
+# --------------------------------------------------------------------------------------------------- types of columns
+
+
+def _types_to_read(types: Types, roles: Roles, asked: Asked) -> tuple[dict[str, Any], dict[str, str]]:
+    """The type in which each column is read, and the columns that are left out, each with the reason."""
+    import pyarrow as pa
+
+    wanted: dict[str, Any] = {}
+    left_out: dict[str, str] = {}
+    for name, kind in types.items():
+        if name == roles.target:
+            wanted[name] = _label_type(kind)
+        elif name in roles.named:
+            wanted[name] = _name_type(kind)
+        elif name in asked.drop:
+            left_out[name] = "as asked"
+        elif name in asked.categorical or _is_text(kind):
+            wanted[name] = pa.string()
+        elif _is_number(kind) or pa.types.is_null(kind):
+            wanted[name] = pa.float64()
+        else:
+            left_out[name] = f"which holds values of the type {kind}: neither numbers nor text"
+    return wanted, left_out
+
+
+def feature_types(forest: Any, types: Types, asked: Asked, where: str) -> dict[str, Any]:
+    """The columns that a forest splits on, in its order, with the type in which each is read."""
+    import pyarrow as pa
+
+    names = list(getattr(forest, "feature_names_in_", ()))
+    if not names:  # it was trained on an array: its columns are those that have no other purpose
+        taken = {asked.target, asked.id, asked.subject, *asked.drop}
+        names = [name for name in types if name not in taken][: forest.n_features_in_]
+    missing = [name for name in names if name not in types]
+    if missing or len(names) < forest.n_features_in_:
+        what = f"no column {missing[0]!r}" if missing else f"{len(names)} columns"
+        raise InvalidInputError(
+            f"{where} has {what}, but the forest splits on {counted(forest.n_features_in_, 'column')}"
+            + (f": {shown(names, 20)}." if missing else ", which have no names.")
+        )
+    texts = [its is not None and its.values.dtype.kind == "U" for its in forest._columns.categories]
+    return {name: pa.string() if is_text else pa.float64() for name, is_text in zip(names, texts, strict=True)}
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    are = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+    return any(is_it(kind) for is_it in are)
+
+
+def _name_type(kind: Any, *, is_text: bool = False) -> Any:
+    import pyarrow as pa
+
+    is_whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
+    return pa.int64() if is_whole and not is_text else pa.string()
+
+
+def _label_type(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_boolean(kind):
+        return pa.bool_()
+    if pa.types.is_integer(kind) or pa.types.is_null(kind):
+        return pa.int64()
+    return pa.float64() if _is_number(kind) else pa.string()
+
+
+def _label_type_of(forest: Any, kind: Any) -> Any:
+    """The type in which labels of new rows are read: text if those of the forest are."""
+    import pyarrow as pa
+
+    return pa.string() if forest.classes_.dtype.kind == "U" else _label_type(kind)
+
+
+def _wider(kind: Any, misfit: MisfitError, roles: Roles, where: str) -> Any:
+    """A type that also takes what did not fit."""
+    import pyarrow as pa
+
+    if pa.types.is_string(kind):
+        raise InvalidInputError(f"Column {misfit.column!r} of {where} cannot be read as text: {misfit.reason}.")
+    if misfit.column == roles.target and pa.types.is_integer(kind):
+        return pa.float64()
+    return pa.string()
+
+
+def not_as_before(misfit: MisfitError, where: str) -> InvalidInputError:
+    """The error of a column that is not what the forest was trained on."""
+    return InvalidInputError(
+        f"Column {misfit.column!r} of {where} is not of the kind that the forest was trained on: {misfit.reason}."
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ compact columns
+
+
+class _Numbers:
+    """A column of numbers."""
+
+    def __init__(self) -> None:
+        self._parts: list[NDArray[np.float32]] = []
+
+    def see(self, column: Any) -> None:
+        with np.errstate(over="ignore"):  # refused by the forest, with its place
+            self._parts.append(column.to_numpy(zero_copy_only=False).astype(np.float32))
+
+    def taken(self) -> Any:
+        """The column; it can be taken once, so that no part is kept twice."""
+        import pyarrow as pa
+
+        parts, self._parts = self._parts, []
+        return pa.chunked_array([pa.array(part) for part in parts], type=pa.float32())
+
+
+class _Texts:
+    """A column of text, as numbers of the distinct texts."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._parts: list[NDArray[np.int32]] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def see(self, column: Any) -> None:
+        coded = column.dictionary_encode()
+        numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in coded.dictionary.to_pylist()]
+        # The last one, for nulls, is found by -1.
+        lookup = np.array([*numbers, -1], dtype=np.int32)
+        self._parts.append(lookup[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+
+    def codes(self) -> NDArray[np.int32]:
+        """For each row the number of its text, -1 for none; can be taken once."""
+        parts, self._parts = self._parts, []
+        return np.concatenate([np.empty(0, dtype=np.int32), *parts])
+
+    def texts(self) -> list[str]:
+        """The distinct texts, in the order of their numbers."""
+        return list(self._numbers)
+
+    def taken(self) -> Any:
+        """The column, with a dictionary; it can be taken once."""
+        import pyarrow as pa
+
+        codes = self.codes()
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(self.texts(), pa.string()))
+
+
+class _Whole:
+    """A column of integers or truth values, without nulls."""
+
+    def __init__(self) -> None:
+        self._parts: list[NDArray[Any]] = []
+
+    def see(self, column: Any) -> None:
+        self._parts.append(column.to_numpy(zero_copy_only=False))
+
+    def taken(self) -> NDArray[Any]:
+        return np.concatenate(self._parts)
+
+
+@dataclass
+class _Collected:
+    """Everything that was read."""
+
+    columns: dict[str, _Numbers | _Texts]
+    labels: _Whole | _Texts
+    ids: _Whole | _Texts | None
+    subjects: _Whole | _Texts | None
+    left_out: dict[str, str] = field(default_factory=dict)
+    n_rows: int = 0
+    n_without_label: int = 0
+
+    def rows(self, roles: Roles) -> Rows:
+        import pyarrow as pa
+
+        labels = _labels(self.labels, roles.target)
+        table = pa.table({name: column.taken() for name, column in self.columns.items()})
+        return Rows(roles, table, labels, _names(self.ids), _names(self.subjects))
+
+
+def _collected(source: Source, roles: Roles, types: Types, categorical: Sequence[str]) -> _Collected:
+    import pyarrow as pa
+
+    def empty(name: str | None) -> _Whole | _Texts | None:
+        return None if name is None else _Texts() if pa.types.is_string(types[name]) else _Whole()
+
+    features = [name for name in types if name not in roles.named]
+    columns = {name: _Texts() if pa.types.is_string(types[name]) else _Numbers() for name in features}
+    labels = empty(roles.target)
+    assert labels is not None
+    collected = _Collected(columns, labels, empty(roles.id), empty(roles.subject))
+    with reading(source, types) as batches:
+        for batch in _with_labels(batches, roles.target, collected):
+            collected.labels.see(batch.column(roles.target))
+            for name, names in ((roles.id, collected.ids), (roles.subject, collected.subjects)):
+                if names is not None and name is not None:
+                    _require_present(batch.column(name), name, collected.n_rows)
+                    names.see(batch.column(name))
+            for name, column in columns.items():
+                column.see(batch.column(name))
+            collected.n_rows += batch.num_rows
+            _leave_out_names(collected, categorical, TOO_MANY)
+    if collected.n_rows == 0:
+        raise InvalidInputError(f"{source.name} has no rows with a label in {roles.target!r}.")
+    _leave_out_names(collected, categorical, max(MANY, collected.n_rows // 10))
+    return collected
+
+
+def _with_labels(batches: Iterator[Any], target: str, collected: _Collected) -> Iterator[Any]:
+    """Batches without the rows that have no label."""
+    import pyarrow.compute as pc
+
+    for batch in batches:
+        labels = batch.column(target)
+        has_label = pc.is_valid(labels).to_numpy(zero_copy_only=False)
+        if str(labels.type) == "double":
+            has_label &= ~np.isnan(labels.to_numpy(zero_copy_only=False))
+        n_left = int(has_label.sum())
+        collected.n_without_label += batch.num_rows - n_left
+        yield batch if n_left == batch.num_rows else batch.filter(_mask(has_label))
+
+
+def _mask(chosen: NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(chosen)
+
+
+def _require_present(names: Any, column: str, n_before: int) -> None:
+    if names.null_count:
+        missing = np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0]
+        raise InvalidInputError(f"Row {n_before + missing + 1} has no value in column {column!r}, which names rows.")
+
+
+def _leave_out_names(collected: _Collected, categorical: Sequence[str], most: int) -> None:
+    """Leaves out columns of text with more different values than this, which look like names."""
+    for name, column in list(collected.columns.items()):
+        if isinstance(column, _Texts) and len(column) > most and name not in categorical:
+            collected.left_out[name] = f"text that is hardly ever the same (--categorical {name} to use it)"
+            del collected.columns[name]
+
+
+def _labels(labels: _Whole | _Texts, target: str) -> NDArray[Any]:
+    if isinstance(labels, _Texts):
+        return np.array(labels.texts())[labels.codes()]
+    values = labels.taken()
+    if values.dtype.kind == "f":
+        broken = values[values != np.floor(values)][:1]
+        if len(broken):
+            raise InvalidInputError(
+                f"Column {target!r} holds {broken[0]}, but labels are classes: text or whole numbers. Choose another "
+                "--target, or make classes of the numbers."
+            )
+    return values
+
+
+def _names(names: _Whole | _Texts | None) -> Any:
+    if names is None or isinstance(names, _Whole):
+        return None if names is None else names.taken()
+    texts = np.array(names.texts(), dtype=object)
+    return texts[names.codes()].tolist()

@@ -1,0 +1,171 @@
+"""`deciduous verify`, `deciduous inspect` and `deciduous version`."""
+
+from __future__ import annotations
+
+import platform
+import time
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import shown
+from . import _options as options
+from ._models import loaded, loaded_with_rows, working
+from ._output import CHECK_FAILED, JsonOption, counted, present, present_table, shows_bars, size_text
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous verify patients.forest",
+        "deciduous verify clinic.forest --json     # a live forest: also its receipts, and against the table",
+    )
+)
+def verify(
+    model: Annotated[Path, typer.Argument(help="A model file, or the folder of a live forest.")],
+    url: Annotated[str | None, typer.Option("--url", help="The database of a live forest, if it has moved.")] = None,
+    jobs: options.JobsOption = -1,
+    as_json: JsonOption = False,
+) -> None:
+    """Train anew from the rows that are left, and compare every byte. Exits with 1 if there is a difference.
+
+    A live forest is trained anew from its table, and the chain of its receipts is checked.
+    """
+    begin = time.perf_counter()
+    if model.is_dir():
+        problem, fingerprint, n_rows = _verified_live(model, url)
+    else:
+        forest = loaded_with_rows(model, jobs, "verify")
+        with working(forest, jobs):
+            report = forest.verify()
+        problem, fingerprint, n_rows = report.difference, report.fingerprint, forest.n_rows_
+    seconds = time.perf_counter() - begin
+    result = {
+        "model": str(model),
+        "matches": problem is None,
+        "problem": problem,
+        "rows": n_rows,
+        "seconds": seconds,
+        "fingerprint": fingerprint,
+    }
+    line = (
+        f"Exact: retraining on the {counted(n_rows, 'row')} gives the same bytes, in {seconds:.2f} s. "
+        f"Fingerprint {fingerprint}."
+    )
+    present(as_json, result, line if problem is None else f"NOT the forest that retraining gives: {problem}.")
+    if problem is not None:
+        raise typer.Exit(CHECK_FAILED)
+
+
+def _verified_live(folder: Path, url: str | None) -> tuple[str | None, str | None, int]:
+    from ..live import LiveForest
+
+    with LiveForest.open(folder, url=url, verbose=int(shows_bars())) as live:
+        report = live.verify()
+        return report.problem, report.fingerprint, live.status()["rows"]
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous inspect patients.forest",
+        "deciduous inspect patients.forest --tree 0 --max-depth 3",
+        "deciduous inspect patients.forest --importances --json",
+        "deciduous inspect patients.forest --check",
+    )
+)
+def inspect(
+    model: options.ModelArgument,
+    tree: Annotated[int | None, typer.Option("--tree", min=0, help="Show a tree as text.")] = None,
+    max_depth: Annotated[int | None, typer.Option("--max-depth", min=0, help="Of the tree that is shown.")] = None,
+    importances: Annotated[bool, typer.Option("--importances", help="Show how much each column matters.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Recount all statistics; exit with 1 if one is off.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """What is in a model: rows, trees, columns, classes, parameters, sizes. The seed is not shown."""
+    needs_rows = tree is not None or importances or check
+    forest: Any = loaded_with_rows(model, 1, "tree_view") if needs_rows else loaded(model)
+    result = {"model": str(model), "bytes": model.stat().st_size, **_description(forest)}
+    if tree is not None:
+        from ..pictures import export_text
+
+        result["tree"] = export_text(forest, tree, max_depth=max_depth)
+    if importances:
+        names = result["columns"] or [f"x{i}" for i in range(forest.n_features_in_)]
+        result["importances"] = dict(zip(names, forest.feature_importances_.tolist(), strict=True))
+    if check:
+        result["problem"] = forest.check()
+    if as_json:
+        present(True, result)
+    else:
+        _show(result)
+    if result.get("problem") is not None:
+        raise typer.Exit(CHECK_FAILED)
+
+
+def _description(forest: Any) -> dict[str, Any]:
+    from ..frozen import FrozenForestClassifier
+
+    categories = [None if its is None else its.listed() for its in forest._columns.categories]
+    names = forest.feature_names_in_.tolist() if hasattr(forest, "feature_names_in_") else None
+    common = {
+        "columns": names,
+        "n_columns": forest.n_features_in_,
+        "categories": {names[i] if names else f"x{i}": its for i, its in enumerate(categories) if its is not None},
+        "classes": forest.classes_.tolist(),
+    }
+    if isinstance(forest, FrozenForestClassifier):
+        size = forest.size()
+        return {"kind": "frozen", "trees": size.n_trees, "nodes": size.n_nodes, **common}
+    params = {name: value for name, value in forest.get_params().items() if name not in ("random_state", "verbose")}
+    return {
+        "kind": "forest",
+        "rows": forest.n_rows_,
+        "trees": forest.n_estimators,
+        "depth": forest.get_depth(),
+        "leaves": forest.get_n_leaves(),
+        **common,
+        "subjects": len(forest.subjects_),
+        "memory": forest.memory_usage().total,
+        "params": params,
+        "fingerprint": forest.fingerprint(),
+    }
+
+
+def _show(result: dict[str, Any]) -> None:
+    tree, importances = result.pop("tree", None), result.pop("importances", None)
+    rows = [[name, _in_words(name, value)] for name, value in result.items() if name not in ("model", "n_columns")]
+    present_table(str(result["model"]), ["what", "value"], rows)
+    if importances is not None:
+        ranked = sorted(importances.items(), key=lambda item: -item[1])
+        present_table("How much columns matter", ["column", "share"], [[name, f"{its:.4f}"] for name, its in ranked])
+    if tree is not None:
+        typer.echo(tree)
+
+
+def _in_words(name: str, value: Any) -> str:
+    if name in ("bytes", "memory"):
+        return size_text(value)
+    if name == "columns" and value is not None:
+        return f"{len(value)}: {shown(value, 10)}"
+    if name == "categories":
+        return shown((f"{column} ({len(its)})" for column, its in value.items()), 10) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={its}" for key, its in value.items())
+    if isinstance(value, list):
+        return shown(value, 10)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@app.command(epilog=options.examples("deciduous version", "deciduous version --json"))
+def version(as_json: JsonOption = False) -> None:
+    """The versions of deciduous and of what it stands on."""
+    from .. import __version__
+    from .._container import VERSION
+
+    others = {name: version_of(name) for name in ("numpy", "scikit-learn")}
+    result = {"deciduous": __version__, "format": VERSION, "python": platform.python_version(), **others}
+    about = ", ".join(f"{name} {its}" for name, its in list(result.items())[2:])
+    present(as_json, result, f"deciduous {__version__} (file format {VERSION}; {about})")

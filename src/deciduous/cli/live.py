@@ -1,0 +1,258 @@
+"""`deciduous live`: forests that follow a SQL table."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import _options as options
+from ._output import JsonOption, counted, note, present, present_table, shows_bars
+
+if TYPE_CHECKING:
+    from ..live import LiveForest, Receipt, SyncReport
+
+app = typer.Typer(no_args_is_help=True, help="Forests that follow a SQL table: change the table, and sync.")
+
+FolderArgument = Annotated[Path, typer.Argument(help="The folder of the live forest.")]
+UrlOption = Annotated[str | None, typer.Option("--url", help="The database, if it has moved or needs a password.")]
+
+
+def _opened(folder: Path, url: str | None) -> LiveForest:
+    from ..live import LiveForest
+
+    return LiveForest.open(folder, url=url, verbose=int(shows_bars()))
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous live init sqlite:///clinic.db clinic.forest --table patients --id id --target readmitted",
+        "deciduous live init postgresql://me@db/clinic clinic.forest --table patients --id id \\",
+        "    --target readmitted --subject person_id --capture",
+    )
+)
+def init(
+    url: Annotated[str, typer.Argument(help="The database, as in sqlite:///clinic.db or postgresql://me@db/clinic.")],
+    folder: Annotated[Path, typer.Argument(help="A new folder.")],
+    id: Annotated[str, typer.Option("--id", help="The column that names rows.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="The column of labels.")],
+    table: options.TableOption = None,
+    query: options.QueryOption = None,
+    subject: options.SubjectOption = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Columns to split on, separated by commas. Default: all others.")
+    ] = None,
+    categorical: options.CategoricalOption = None,
+    capture: Annotated[
+        bool, typer.Option("--capture", help="Install triggers that note ids of changed rows: sync is then fast.")
+    ] = False,
+    trees: options.TreesOption = 100,
+    depth: options.DepthOption = 20,
+    thresholds: options.ThresholdsOption = 25,
+    random_depth: options.RandomDepthOption = 0,
+    set_: options.SetOption = None,
+    seed: options.SeedOption = None,
+    jobs: options.JobsOption = -1,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a forest on a table, and keep it in a folder, to follow the table from now on."""
+    from ..live import LiveForest
+
+    params = {
+        "n_estimators": trees,
+        "max_depth": depth,
+        "n_thresholds": thresholds,
+        "random_depth": random_depth,
+        "random_state": seed,
+        "n_jobs": jobs,
+        "categorical_features": list(options.asked_columns(categorical=categorical).categorical) or None,
+        **options.other_params(set_),
+    }
+    live = LiveForest.create(
+        url,
+        table=table,
+        source=query,
+        id=id,
+        target=target,
+        subject=subject,
+        columns=None if columns is None else columns.split(","),
+        folder=folder,
+        params=params,
+        capture=capture,
+        verbose=int(shows_bars()),
+    )
+    with live:
+        result = {"folder": str(folder), **live.status(), "columns": live.columns}
+    present(
+        as_json,
+        result,
+        f"Made {folder}: {counted(trees, 'tree')} on {counted(result['rows'], 'row')} of {result['source']}, split on "
+        f"{', '.join(result['columns'])}.",
+        f"Fingerprint {result['fingerprint']}.",
+    )
+
+
+@app.command(epilog=options.examples("deciduous live sync clinic.forest", "deciduous live sync clinic.forest --json"))
+def sync(folder: FolderArgument, url: UrlOption = None, as_json: JsonOption = False) -> None:
+    """Apply what changed in the table since the last sync."""
+    with _opened(folder, url) as live:
+        report = live.sync()
+        _show_sync(report, as_json)
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous live watch clinic.forest",
+        "deciduous live watch clinic.forest --every 60 --json >> syncs.jsonl",
+    )
+)
+def watch(
+    folder: FolderArgument,
+    every: Annotated[float, typer.Option("--every", min=0.01, help="Seconds between two looks at the database.")] = 5,
+    url: UrlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Sync whenever the table changes, with one line for each sync that found something, until Ctrl-C.
+
+    With PostgreSQL and --capture (see init) the triggers tell; else the database is looked at every few seconds.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
+    with _opened(folder, url) as live:
+        try:
+            for number, report in enumerate(live.watch(every)):
+                if report.receipts or number == 0:
+                    _show_sync(report, as_json)
+                live.store()  # after the line: a change is acknowledged before the snapshot is written
+        except KeyboardInterrupt:
+            note("Stopped.")
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous live erase clinic.forest u-17",
+        "deciduous live erase clinic.forest u-17 --key request-2031 --json",
+    )
+)
+def erase(
+    folder: FolderArgument,
+    subject: Annotated[str, typer.Argument(help="The subject, as the table names it.")],
+    key: Annotated[str | None, typer.Option("--key", help="The same key again does nothing twice.")] = None,
+    due_days: Annotated[float, typer.Option("--due-days", min=0, help="Days until it must be done.")] = 30,
+    vacuum: Annotated[bool, typer.Option("--vacuum/--no-vacuum", help="Rewrite the file of SQLite.")] = True,
+    url: UrlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete all rows of a subject from the table, and sync."""
+    with _opened(folder, url) as live:
+        report = live.erase(subject, idempotency_key=key, due_days=due_days, vacuum=vacuum)
+    request = report.request
+    result = {
+        "request": asdict(request),
+        "sync": None if report.sync is None else _sync_as_dict(report.sync),
+    }
+    lines = [f"Request {request.id}: {request.state}." + (f" {request.reason}" if request.reason else "")]
+    if report.sync is not None:
+        lines.append(_sync_line(report.sync))
+    present(as_json, result, *lines)
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous live receipts clinic.forest",
+        "deciduous live receipts clinic.forest --subject u-17 --json",
+        "deciduous live receipts clinic.forest --certificate 2 -o certificate.html",
+    )
+)
+def receipts(
+    folder: FolderArgument,
+    subject: Annotated[str | None, typer.Option("--subject", help="Only those that speak of this subject.")] = None,
+    certificate: Annotated[
+        int | None, typer.Option("--certificate", min=1, help="Write a page about this receipt, to print and file.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file of the certificate, or of all receipts as JSON.")
+    ] = None,
+    url: UrlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List receipts, write them to a file, or write a certificate.
+
+    Without --subject and --out this works while another process has the folder open.
+    """
+    from ..live import read_record
+
+    if certificate is not None and out is None:
+        raise typer.BadParameter("Name the file of the certificate with --out.")
+    if subject is None and out is None:
+        listed = read_record(folder)[1]
+    else:
+        with _opened(folder, url) as live:
+            listed = live.receipts(subject)
+            if out is not None:
+                _write_record(live, certificate, out)
+    if out is not None:
+        present(as_json, {"folder": str(folder), "out": str(out)}, f"Wrote {out}.")
+    elif as_json:
+        present(True, {"receipts": [receipt.as_dict() for receipt in listed]})
+    else:
+        rows = [_receipt_cells(receipt) for receipt in listed]
+        present_table(str(folder), ["number", "kind", "time", "rows", "changes", "requests", "fingerprint"], rows)
+
+
+def _receipt_cells(receipt: Receipt) -> list[str]:
+    return [
+        str(receipt.number),
+        receipt.kind,
+        receipt.time,
+        "" if receipt.rows is None else f"{receipt.rows:,}",
+        f"+{receipt.added} -{receipt.deleted} ~{receipt.updated}",
+        ", ".join(receipt.requests),
+        (receipt.fingerprint_after or "")[:16],
+    ]
+
+
+def _write_record(live: LiveForest, certificate: int | None, out: Path) -> None:
+    from .._container import write_atomically
+
+    if certificate is None:
+        live.export_receipts(out)
+    else:
+        write_atomically(out, [live.certificate(certificate).encode()])
+
+
+@app.command(epilog=options.examples("deciduous live status clinic.forest --json"))
+def status(folder: FolderArgument, as_json: JsonOption = False) -> None:
+    """Where things stand: rows, last change, requests that are open or overdue. Also while another process syncs."""
+    from ..live import read_record
+
+    where, _, requests = read_record(folder)
+    result = {"folder": str(folder), **where, "requests": [asdict(its) for its in requests if its.is_open]}
+    if as_json:
+        present(True, result)
+        return
+    rows = [[name.replace("_", " "), str(value)] for name, value in where.items()]
+    present_table(str(folder), ["what", "value"], rows)
+    for its in requests:
+        if its.is_open:
+            typer.echo(f"Open: request {its.id}, due {its.due}" + (", OVERDUE." if its.is_overdue else "."))
+
+
+def _show_sync(report: SyncReport, as_json: bool) -> None:
+    present(as_json, _sync_as_dict(report), _sync_line(report))
+
+
+def _sync_as_dict(report: SyncReport) -> dict[str, Any]:
+    return asdict(report) | {"receipts": [receipt.number for receipt in report.receipts]}
+
+
+def _sync_line(report: SyncReport) -> str:
+    time = f"{report.receipts[-1].time} " if report.receipts else ""
+    what = f"+{report.added} -{report.deleted} ~{report.updated}" if report.receipts else "no change"
+    remains = f" {report.remains}" if report.remains else ""
+    return (
+        f"{time}{what}, {counted(report.rows, 'row')}, by {report.method} in {report.seconds:.2f} s, "
+        f"fingerprint {report.fingerprint}.{remains}"
+    )

@@ -1,0 +1,94 @@
+"""`deciduous freeze` and `deciduous export`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .._container import write_atomically
+from . import _options as options
+from ._models import loaded_with_rows
+from ._output import JsonOption, counted, present, size_text
+
+app = typer.Typer()
+
+OutOption = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
+
+
+class Format(StrEnum):
+    """What a forest can be exported to."""
+
+    onnx = "onnx"
+    treelite = "treelite"
+    text = "text"
+
+
+SUFFIXES = {".onnx": Format.onnx, ".tl": Format.treelite, ".treelite": Format.treelite, ".txt": Format.text}
+
+
+@app.command(epilog=options.examples("deciduous freeze patients.forest -o patients.frozen"))
+def freeze(model: options.ModelArgument, out: OutOption, as_json: JsonOption = False) -> None:
+    """Write a model that only predicts: no training row, no id, no count and no seed is in it.
+
+    Deleting rows from the model does not reach it: freeze again.
+    """
+    frozen = loaded_with_rows(model, 1, "freeze").freeze()
+    frozen.save(out)
+    size = frozen.size()
+    result = {
+        "model": str(model),
+        "out": str(out),
+        "trees": size.n_trees,
+        "nodes": size.n_nodes,
+        "bytes": size.bytes_stored,
+    }
+    present(
+        as_json,
+        result,
+        f"Wrote {out} ({size_text(size.bytes_stored)}): {counted(size.n_trees, 'tree')} of "
+        f"{counted(size.n_nodes, 'node')}, without training rows.",
+    )
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous export patients.forest -o patients.onnx",
+        "deciduous export patients.forest -o patients.tl",
+        "deciduous export patients.forest --format text -o trees.txt",
+    )
+)
+def export(
+    model: options.ModelArgument,
+    out: OutOption,
+    format: Annotated[
+        Format | None, typer.Option("--format", help="Default: by the name of the file: .onnx, .tl, .txt.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a copy of a model for other programs: ONNX, treelite, or text to read.
+
+    A copy is not reached by deletions: export again. Text shows the number of rows and their classes at each node.
+    """
+    chosen = format or SUFFIXES.get(out.suffix.lower())
+    if chosen is None:
+        raise typer.BadParameter(f"Say what to export to {out} with --format: onnx, treelite or text.")
+    forest = loaded_with_rows(model, 1, "tree_view")
+    content = _content(forest, chosen)
+    write_atomically(out, [content])
+    result = {"model": str(model), "out": str(out), "format": chosen.value, "bytes": len(content)}
+    present(as_json, result, f"Wrote {out} ({chosen.value}, {size_text(len(content))}).")
+
+
+def _content(forest: Any, chosen: Format) -> bytes:
+    from .. import export as exports
+    from ..pictures import export_text
+
+    if chosen is Format.onnx:
+        return bytes(exports.to_onnx(forest).SerializeToString())
+    if chosen is Format.treelite:
+        return bytes(exports.to_treelite(forest).serialize_bytes())
+    trees = (f"tree {tree}\n{export_text(forest, tree)}" for tree in range(forest.n_estimators))
+    return "\n".join(trees).encode()

@@ -1,0 +1,155 @@
+"""`deciduous delete`, `deciduous add` and `deciduous cost`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..reports import UpdateReport
+from . import _options as options
+from ._models import chosen_rows, loaded_with_rows, names_of, working
+from ._output import JsonOption, counted, present
+from ._reading import source_of
+from ._rows import rows_for
+
+app = typer.Typer()
+
+OutOption = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Where to write the model. Default: in place of the old one.")
+]
+SHOWN_IDS = 1000  # of long lists, scripts get the beginning
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous delete patients.forest --ids 17,42",
+        "deciduous delete patients.forest --subject u-17",
+        "sqlite3 clinic.db 'select id from gone' | deciduous delete patients.forest --ids-file -",
+    )
+)
+def delete(
+    model: options.ModelArgument,
+    ids: options.IdsOption = None,
+    ids_file: options.IdsFileOption = None,
+    subject: options.SubjectsOption = None,
+    out: OutOption = None,
+    jobs: options.JobsOption = -1,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete training rows from a model, exactly, and write the model anew.
+
+    The model file is replaced at once or not at all. Copies of the old file still know the rows: delete them, too.
+    """
+    forest = loaded_with_rows(model, jobs, "delete")
+    rows = chosen_rows(forest, ids, ids_file, subject)
+    _update(forest, lambda: forest.delete(**rows), "Deleted", out or model, jobs, as_json)
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous add patients.forest new.csv",
+        "deciduous add patients.forest new.parquet --target diagnosis --id patient",
+    )
+)
+def add(
+    model: options.ModelArgument,
+    data: options.DataArgument,
+    target: options.TargetOption = None,
+    id: options.IdOption = None,
+    subject: options.SubjectOption = None,
+    drop: options.DropOption = None,
+    number_rows: options.NumberRowsOption = False,
+    table: options.TableOption = None,
+    query: options.QueryOption = None,
+    out: OutOption = None,
+    jobs: options.JobsOption = -1,
+    as_json: JsonOption = False,
+) -> None:
+    """Add rows to a model as if they had been there from the start, and write the model anew.
+
+    Columns are found by name; others are ignored. Without a column of ids, rows get fresh numbers.
+    """
+    forest = loaded_with_rows(model, jobs, "add")
+    asked = options.asked_columns(target, id, subject, None, drop, number_rows)
+    rows = rows_for(forest, source_of(data, table, query), asked)
+    if rows.ids is not None and forest._names.kind == "u":
+        rows.ids = names_of(forest, rows.ids)
+
+    def work() -> UpdateReport:
+        return forest.add(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
+
+    _update(forest, work, "Added", out or model, jobs, as_json)
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous cost patients.forest --ids 17,42",
+        "deciduous cost patients.forest --ids 17,42 --each --json",
+    )
+)
+def cost(
+    model: options.ModelArgument,
+    ids: options.IdsOption = None,
+    ids_file: options.IdsFileOption = None,
+    subject: options.SubjectsOption = None,
+    each: Annotated[bool, typer.Option("--each", help="For each row, as if it alone were deleted.")] = False,
+    jobs: options.JobsOption = -1,
+    as_json: JsonOption = False,
+) -> None:
+    """What a deletion would take, without doing it: nodes to rebuild, and rows under them to retrain on."""
+    forest = loaded_with_rows(model, jobs, "deletion_cost")
+    rows = chosen_rows(forest, ids, ids_file, subject)
+    with working(forest, jobs):
+        if not each:
+            report = forest.deletion_cost(**rows)
+            present(
+                as_json, _as_dict(report), f"Deleting {counted(report.n_rows, 'row')} would take: {_in_words(report)}"
+            )
+            return
+        named = rows["ids"] if "ids" in rows else forest.ids_of(rows["subjects"])
+        costs = forest.deletion_costs(named).tolist()
+    by_row = [{"id": name, "rows_retrained": n} for name, n in zip(named, costs, strict=True)]
+    present(
+        as_json,
+        {"costs": by_row},
+        *(f"{name}: {counted(n, 'row')} to retrain on" for name, n in zip(named, costs, strict=True)),
+    )
+
+
+def _update(forest: Any, work: Callable[[], UpdateReport], done: str, out: Path, jobs: int, as_json: bool) -> None:
+    begin = time.perf_counter()
+    with working(forest, jobs):
+        report = work()
+        seconds = time.perf_counter() - begin
+        fingerprint = forest.fingerprint()
+    forest.save(out)
+    result = {
+        "model": str(out),
+        **_as_dict(report),
+        "rows_left": forest.n_rows_,
+        "seconds": seconds,
+        "fingerprint": fingerprint,
+    }
+    present(
+        as_json,
+        result,
+        f"{done} {counted(report.n_rows, 'row')} in {seconds:.2f} s: {_in_words(report)}",
+        f"Wrote {out} ({counted(forest.n_rows_, 'row')}), fingerprint {fingerprint}.",
+    )
+
+
+def _as_dict(report: UpdateReport) -> dict[str, Any]:
+    return {
+        "rows": report.n_rows,
+        "ids": list(report.ids[:SHOWN_IDS]),
+        "nodes_rebuilt": report.n_nodes_rebuilt,
+        "rows_retrained": report.n_rows_retrained,
+    }
+
+
+def _in_words(report: UpdateReport) -> str:
+    return f"{counted(report.n_nodes_rebuilt, 'node')} rebuilt, {counted(report.n_rows_retrained, 'row')} retrained on."
