@@ -61,9 +61,11 @@ stub: build  ## Write the type stub of the core anew, after a change of the bind
 	$(BIN)/python -m nanobind.stubgen --quiet --module deciduous._core --output-file $(STUB)
 
 .PHONY: docs
-docs: build  ## Write docs/api.md anew, after a change of docstrings, and the results in docs/experiments.md
+docs: build  ## Write docs/api.md and docs/cli.md anew, after a change of docstrings, the results in docs/experiments.md, and the README's transcript
 	$(BIN)/python docs/make_api.py
+	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_experiments.py
+	$(BIN)/python docs/make_transcript.py
 
 DATA ?= ../shared/data
 .PHONY: experiments

@@ -19,7 +19,7 @@ EXIT_CODES = {
     0: "done",
     CHECK_FAILED: "a check failed: `verify` or `inspect --check` found a difference, or an experiment failed",
     WRONG_USAGE: "wrong usage: an option or argument that there is not, or that is missing",
-    PROBLEM: "a problem with data, a file, a model or a value; nothing was written",
+    PROBLEM: "a problem with data, a file, a model, a database or a value",
     INTERRUPTED: "interrupted (Ctrl-C); `live watch` ends with 0",
 }
 WIDTH_OF_FILES = 140  # of tables that do not go to a terminal

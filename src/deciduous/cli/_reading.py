@@ -121,8 +121,14 @@ class _CsvSource:
 
     def types(self) -> dict[str, Any]:
         with self._opened(None) as (reader, _):
-            _require_distinct(reader.schema.names, self.name)
-            return dict(zip(reader.schema.names, reader.schema.types, strict=True))
+            types = _types_of(reader.schema, self.name)
+        for name, kind in types.items():
+            if str(kind) == "binary":
+                raise InvalidInputError(
+                    f"Column {name!r} of {self.name} is not UTF-8. Convert the file, as in "
+                    f"iconv -f latin1 -t utf-8 {self.name}."
+                )
+        return types
 
     def n_steps(self) -> int:
         return self.path.stat().st_size

@@ -194,7 +194,7 @@ def _types_to_read(types: Types, roles: Roles, asked: Asked) -> tuple[dict[str, 
         elif name in asked.categorical or _is_text(kind):
             wanted[name] = pa.string()
         elif _is_number(kind) or pa.types.is_null(kind):
-            wanted[name] = pa.float64()
+            wanted[name] = _number_type(kind)
         else:
             left_out[name] = f"which holds values of the type {kind}: neither numbers nor text"
     return wanted, left_out
@@ -216,7 +216,9 @@ def feature_types(forest: Any, types: Types, asked: Asked, where: str) -> dict[s
             + (f": {shown(names, 20)}." if missing else ", which have no names.")
         )
     texts = [its is not None and its.values.dtype.kind == "U" for its in forest._columns.categories]
-    return {name: pa.string() if is_text else pa.float64() for name, is_text in zip(names, texts, strict=True)}
+    return {
+        name: pa.string() if is_text else _number_type(types[name]) for name, is_text in zip(names, texts, strict=True)
+    }
 
 
 def _is_text(kind: Any) -> bool:
@@ -231,6 +233,13 @@ def _is_number(kind: Any) -> bool:
 
     are = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
     return any(is_it(kind) for is_it in are)
+
+
+def _number_type(kind: Any) -> Any:
+    """Truth values are read as such, because CSV files spell them out."""
+    import pyarrow as pa
+
+    return pa.bool_() if pa.types.is_boolean(kind) else pa.float64()
 
 
 def _name_type(kind: Any, *, is_text: bool = False) -> Any:
@@ -285,8 +294,10 @@ class _Numbers:
         self._parts: list[NDArray[np.float32]] = []
 
     def see(self, column: Any) -> None:
+        import pyarrow as pa
+
         with np.errstate(over="ignore"):  # refused by the forest, with its place
-            self._parts.append(column.to_numpy(zero_copy_only=False).astype(np.float32))
+            self._parts.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float32))
 
     def taken(self) -> Any:
         """The column; it can be taken once, so that no part is kept twice."""

@@ -140,7 +140,7 @@ def _show(result: dict[str, Any]) -> None:
     present_table(str(result["model"]), ["what", "value"], rows)
     if importances is not None:
         ranked = sorted(importances.items(), key=lambda item: -item[1])
-        present_table("How much columns matter", ["column", "share"], [[name, f"{its:.4f}"] for name, its in ranked])
+        present_table("Importances", ["column", "share"], [[name, f"{its:.4f}"] for name, its in ranked])
     if tree is not None:
         typer.echo(tree)
 

@@ -119,7 +119,7 @@ def _named(names: Any, title: str, forest: Any, rows: Any, proba: bool) -> Any:
         shares = forest.predict_proba(rows)
         labels = forest.classes_[: shares.shape[1]].tolist()
         columns |= {f"p_{label}": pa.array(its) for label, its in zip(labels, shares.T, strict=True)}
-    return pa.record_batch(columns)
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _as_it_is(kind: Any) -> Any:

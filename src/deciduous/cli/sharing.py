@@ -90,5 +90,4 @@ def _content(forest: Any, chosen: Format) -> bytes:
         return bytes(exports.to_onnx(forest).SerializeToString())
     if chosen is Format.treelite:
         return bytes(exports.to_treelite(forest).serialize_bytes())
-    trees = (f"tree {tree}\n{export_text(forest, tree)}" for tree in range(forest.n_estimators))
-    return "\n".join(trees).encode()
+    return "\n".join(export_text(forest, tree) for tree in range(forest.n_estimators)).encode()

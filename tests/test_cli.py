@@ -1,0 +1,635 @@
+"""The command line: what commands do to files and tables is what the library does, and they say what went wrong."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import deciduous
+from deciduous import DareForestClassifier, FrozenForestClassifier
+from deciduous._container import container, read_container
+from deciduous.cli import _reading
+from deciduous.cli.app import app
+from deciduous.live import LiveForest
+from live_tables import Database, add_patients, fresh_fingerprint, make_patients
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = [str(Path(sys.executable).parent / "deciduous")]
+SMALL = ["--trees", "5", "--depth", "6", "--seed", "3"]
+N_ROWS = 240
+
+
+def run(*arguments: object) -> Any:
+    """A command, without a process of its own."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def done(*arguments: object) -> Any:
+    """A command that must succeed, and what it prints as JSON."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def visits(n_rows: int = N_ROWS) -> pd.DataFrame:
+    """Numbers with gaps, whole numbers, truth values, categories with gaps, and names of people."""
+    rng = np.random.default_rng(5)
+    age = rng.normal(50, 15, n_rows).round(2)
+    table = pd.DataFrame(
+        {
+            "id": np.arange(n_rows) + 100,
+            "age": np.where(np.arange(n_rows) % 11 == 0, np.nan, age),
+            "ward": rng.choice(np.array(["north", "south", None], dtype=object), n_rows),
+            "beds": rng.integers(1, 5, n_rows),
+            "urgent": rng.integers(0, 2, n_rows).astype(bool),
+            "name": [f"name {i}" for i in range(n_rows)],
+            "person_id": [f"u-{i // 3}" for i in range(n_rows)],
+        }
+    )
+    table["stay"] = np.where(age + rng.normal(0, 10, n_rows) > 50, "long", "short")
+    return table
+
+
+FEATURES = ["age", "ward", "beds", "urgent"]
+
+
+def library_forest(table: pd.DataFrame, **options: Any) -> DareForestClassifier:
+    """What the library makes of the same rows."""
+    settings: dict[str, Any] = {"n_estimators": 5, "max_depth": 6, "random_state": 3, "categorical_features": ["ward"]}
+    forest = DareForestClassifier(**(settings | options))
+    X = table[FEATURES].astype({"urgent": float})
+    return forest.fit(X, table["stay"], ids=table["id"].tolist(), subjects=table["person_id"].tolist())
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def csv(home: Path) -> str:
+    visits().to_csv(home / "visits.csv", index=False)
+    return "visits.csv"
+
+
+@pytest.fixture
+def model(csv: str) -> str:
+    done("train", csv, "--target", "stay", "-o", "m.forest", *SMALL)
+    return "m.forest"
+
+
+def loaded(path: str) -> DareForestClassifier:
+    forest = deciduous.load(path)
+    assert isinstance(forest, DareForestClassifier)
+    return forest
+
+
+# ----------------------------------------------------------------------------------------------------------------- help
+
+
+def all_commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    members = getattr(command, "commands", {})
+    if not members:
+        yield path
+    for name, member in members.items():
+        yield from all_commands(member, (*path, name))
+
+
+@pytest.mark.parametrize("path", list(all_commands(get_command(app))), ids=" ".join)
+def test_every_command_helps_with_examples(path: tuple[str, ...]) -> None:
+    """Its own examples, that begin with its own name; the experiments are alike and have them in their page."""
+    result = run(*path, "--help")
+    assert result.exit_code == 0
+    if path[0] != "experiment":
+        assert f"  deciduous {' '.join(path)}" in result.stdout.split("Examples:")[1]
+    if path[0] not in ("experiment", "bench"):
+        assert "--json" in result.stdout
+
+
+def test_page_is_what_help_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make docs` would change nothing, and the table of exit codes is that of the program."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    make_cli = importlib.import_module("make_cli")
+    text = make_cli.PAGE.read_text(encoding="utf-8")
+    assert make_cli.page(text) == text
+    from deciduous.cli._output import EXIT_CODES
+
+    assert all(f"| {code} | {meaning} |" in text for code, meaning in EXIT_CODES.items())
+
+
+def test_transcript_in_the_readme_is_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All commands of it are run, in processes of their own, on real data."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    transcripts = importlib.import_module("make_transcript")
+    shown = transcripts.transcript_of(transcripts.PAGE.read_text(encoding="utf-8"))
+    assert "verify" in shown
+    assert transcripts.masked(transcripts.run(shown)) == transcripts.masked(shown)
+
+
+def documented_keys(command: str) -> set[str]:
+    """The keys that docs/cli.md promises for a command, without what comes by options."""
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?`) \| (.*?) \|$", page, re.MULTILINE)
+    text = next(keys for names, keys in rows if f"`{command}`" in names)
+    return set(re.findall(r"`(\w[\w-]*)`", text.split(";")[0]))
+
+
+def test_version() -> None:
+    assert done("version").keys() == documented_keys("version")
+    assert run("--version").stdout == f"deciduous {deciduous.__version__}\n"
+    assert run("version").stdout.startswith(f"deciduous {deciduous.__version__} ")
+
+
+def test_shells_complete_commands() -> None:
+    words = {"_DECIDUOUS_COMPLETE": "complete_bash", "COMP_WORDS": "deciduous ver", "COMP_CWORD": "1"}
+    offered = subprocess.run(PROGRAM, env=os.environ | words, capture_output=True, text=True).stdout
+    assert offered.split() == ["verify", "version"]
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+
+def test_training_gives_the_forest_of_the_library(model: str) -> None:
+    """Down to the bytes of the forest; ids, subjects, names and categories are those of the file."""
+    forest, expected = loaded(model), library_forest(visits())
+    assert forest.fingerprint() == expected.fingerprint()
+    assert forest.feature_names_in_.tolist() == FEATURES
+    assert forest.categories_ == [None, ["north", "south", None], None, None]
+    assert forest.subjects_ == expected.subjects_
+    assert (forest.verbose, forest.n_jobs) == (0, None)  # of the command, not of the model
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "tsv", "parquet", "feather", "arrows", "sqlite", "query"])
+def test_every_source_gives_the_same_forest(model: str, kind: str) -> None:
+    """Whatever the container, the same rows are the same forest."""
+    table, where = visits(), [f"same.{kind}"]
+    if kind == "csv.gz":
+        table.to_csv(where[0], index=False)
+    elif kind == "tsv":
+        table.to_csv(where[0], index=False, sep="\t")
+    elif kind == "parquet":
+        table.astype({"ward": "category"}).to_parquet(where[0])
+    elif kind == "feather":
+        table.to_feather(where[0])
+    elif kind == "arrows":
+        import pyarrow as pa
+
+        content = pa.Table.from_pandas(table)
+        with pa.ipc.new_stream(where[0], content.schema) as stream:
+            stream.write_table(content, max_chunksize=50)
+    else:
+        with sqlite3.connect("same.db") as connection:
+            table.to_sql("visits", connection, index=False)
+        connection.close()
+        of_table = ["--table", "visits"] if kind == "sqlite" else ["--query", "select * from visits where id > 0;"]
+        where = ["sqlite:///same.db", *of_table]
+    result = done("train", *where, "--target", "stay", "-o", "other.forest", *SMALL)
+    assert result["fingerprint"] == loaded(model).fingerprint()
+    assert result.keys() == documented_keys("train")
+
+
+def test_postgres_gives_the_same_forest(postgres_database: Database, model: str) -> None:
+    visits().to_sql("visits", postgres_database.engine, index=False)
+    result = done("train", postgres_database.url, "--table", "visits", "--target", "stay", "-o", "o.forest", *SMALL)
+    assert result["fingerprint"] == loaded(model).fingerprint()
+
+
+def test_guesses_are_said(csv: str) -> None:
+    result = run("train", csv, "--target", "stay", "-o", "m.forest", *SMALL)
+    assert "Guessed: 'id' names the rows" in result.stderr
+    assert "Guessed: 'person_id' says to whom a row belongs" in result.stderr
+    assert "3 columns of numbers, 1 of categories: ward (2)" in result.stderr
+    assert "Left out: 'name'" in result.stderr
+    assert "Guessed" not in result.stdout
+
+
+def test_what_is_said_overrides_guesses(csv: str) -> None:
+    drops = ["--drop", "id,name", "--drop", "ward"]
+    chosen = ["--number-rows", "--subject", "beds", "--categorical", "person_id"]
+    others = ["--set", "min_samples_leaf=3", "--set", "class_weight=balanced"]
+    result = done("train", csv, "--target", "stay", *drops, *chosen, *others, "-o", "m.forest", *SMALL)
+    assert (result["id"], result["subject"]) == (None, "beds")
+    forest = loaded("m.forest")
+    assert forest.ids_.tolist() == list(range(N_ROWS))
+    assert forest.feature_names_in_.tolist() == ["age", "urgent", "person_id"]
+    assert forest.subjects_ == [1, 2, 3, 4]
+    assert len(forest.categories_[2] or ()) == N_ROWS // 3
+    assert (forest.min_samples_leaf, forest.class_weight) == (3, "balanced")
+
+
+def test_columns_that_turn_into_text_late(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids, labels and features that begin as numbers are what the whole file says they are."""
+    monkeypatch.setattr(_reading, "CSV_BLOCK", 256)
+    rows = [f"{i},{i % 3},{i % 2}" for i in range(200)] + [f"x{i},red,{i % 2}.0" for i in range(200)]
+    (home / "late.csv").write_text("\n".join(["id,colour,y", *rows]))
+    result = done("train", "late.csv", "-o", "m.forest", *SMALL)
+    assert (result["target"], result["rows"]) == ("y", 400)
+    forest = loaded("m.forest")
+    assert forest.categories_ == [["0", "1", "2", "red"]]
+    assert forest.classes_.tolist() == [0.0, 1.0]
+    assert "x7" in forest.ids_.tolist()
+
+
+def test_rows_without_label_and_dates_are_left_out(home: Path) -> None:
+    table = visits()
+    table.loc[table["id"] < 110, "stay"] = None
+    table["day"] = pd.date_range("2024-01-01", periods=N_ROWS).astype("datetime64[ms]")
+    for name, write in (("v.csv", table.to_csv), ("v.parquet", table.to_parquet)):
+        write(home / name, index=False)
+        result = run("train", name, "--target", "stay", "-o", "m.forest", *SMALL)
+        assert result.exit_code == 0, result.output
+        assert "10 rows without a label" in result.stderr
+        assert "Left out: 'day'" in result.stderr
+        assert loaded("m.forest").fingerprint() == library_forest(table[table["id"] >= 110]).fingerprint()
+
+
+def test_tune_finds_and_trains(csv: str) -> None:
+    grid = ["--trees", "3,5", "--depth", "2,4", "--thresholds", "5", "--folds", "2", "--seed", "1"]
+    found = done("tune", csv, "--target", "stay", *grid)
+    assert found.keys() == documented_keys("tune")
+    assert found["params"]["n_estimators"] in (3, 5)
+    trained = done("tune", csv, "--target", "stay", *grid, "-o", "m.forest", "--resume", "tuning.jsonl")
+    assert trained["params"] == found["params"]
+    forest = loaded("m.forest")
+    assert forest.get_params()["n_estimators"] == found["params"]["n_estimators"]
+    assert forest.ids_of(["u-1"]) == [103, 104, 105]
+    assert (
+        "cross-validated on 240 rows" in run("tune", csv, "--target", "stay", *grid, "--resume", "tuning.jsonl").stdout
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- updating
+
+
+def test_delete_verify_and_add_back(model: str) -> None:
+    """The file is then that of a fresh fit, and in the end the first one again."""
+    before = loaded(model).fingerprint()
+    cost = done("cost", model, "--ids", "117,142")
+    deleted = done("delete", model, "--ids", "117, 142")
+    assert deleted.keys() == documented_keys("delete")
+    assert {name: deleted[name] for name in cost} == cost
+    table = visits()
+    gone = table["id"].isin([117, 142])
+    assert deleted["fingerprint"] == library_forest(table[~gone]).fingerprint() == loaded(model).fingerprint()
+    verified = done("verify", model)
+    assert verified.keys() == documented_keys("verify")
+    assert (verified["matches"], verified["rows"]) == (True, N_ROWS - 2)
+    table[gone].to_csv("back.csv", index=False)
+    added = done("add", model, "back.csv", "--target", "stay")
+    assert (added["ids"], added["fingerprint"]) == ([117, 142], before)
+
+
+def test_delete_of_subjects_and_of_ids_in_a_file(model: str) -> None:
+    assert done("delete", model, "--subject", "u-1", "--subject", "u-2", "-o", "new.forest")["rows"] == 6
+    assert loaded(model).n_rows_ == N_ROWS  # the result is elsewhere
+    Path("ids.txt").write_text("101\n102\n\n")
+    assert done("delete", "new.forest", "--ids-file", "ids.txt")["rows_left"] == N_ROWS - 8
+    piped = CliRunner().invoke(app, ["delete", "new.forest", "--ids-file", "-", "--json"], input="110\n111\n")
+    assert json.loads(piped.stdout)["ids"] == [110, 111]
+
+
+def test_costs_of_each_row(model: str) -> None:
+    costs = done("cost", model, "--ids", "101,102,103", "--each")["costs"]
+    expected = loaded(model).deletion_costs([101, 102, 103]).tolist()
+    assert [its["rows_retrained"] for its in costs] == expected
+    assert "101: " in run("cost", model, "--subject", "u-0", "--each").stdout
+
+
+@pytest.mark.usefixtures("home")
+def test_rows_named_by_text_and_uuid() -> None:
+    """Ids that look like numbers are still text if the forest's are."""
+    table = visits().drop(columns=["name", "person_id"])
+    for kind in ("text", "uuid"):
+        names = [f"v{i}" if i else "17" for i in range(N_ROWS)]
+        if kind == "uuid":
+            import uuid
+
+            names = [uuid.UUID(int=i) for i in range(N_ROWS)]
+        forest = DareForestClassifier(3, random_state=0).fit(table[["age", "beds"]], table["stay"], ids=names)
+        forest.save("t.forest")
+        assert done("delete", "t.forest", "--ids", str(names[0]))["rows"] == 1
+        table.assign(id=[str(name) for name in names]).iloc[:1].to_csv("back.csv", index=False)
+        added = done("add", "t.forest", "back.csv", "--target", "stay")
+        assert added["fingerprint"] == forest.fingerprint()
+
+
+@pytest.mark.usefixtures("home")
+def test_added_rows_get_fresh_numbers_and_the_only_other_column_is_the_target() -> None:
+    table = visits()[["age", "beds", "stay"]]
+    table.to_csv("t.csv", index=False)
+    done("train", "t.csv", "--target", "stay", "-o", "t.forest", *SMALL)
+    table.iloc[:3].to_csv("more.csv", index=False)
+    assert done("add", "t.forest", "more.csv")["ids"] == [240, 241, 242]
+
+
+def test_verify_tells_a_forest_that_retraining_does_not_give(model: str) -> None:
+    """A tree of another seed, in a file with right checksums."""
+    other = library_forest(visits(), random_state=4)
+    sections = dict(read_container(memoryview(Path(model).read_bytes())))
+    sections["tree00000001"] = read_container(memoryview(other.to_bytes()))["tree00000001"]
+    Path("odd.forest").write_bytes(b"".join(container(sections)))
+    result = run("verify", "odd.forest", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["matches"] is False
+    assert "tree 1" in json.loads(result.stdout)["problem"]
+    assert run("verify", "odd.forest").stdout.startswith("NOT the forest")
+
+
+# ----------------------------------------------------------------------------------------------- predicting and looking
+
+
+def test_predictions_in_all_formats_are_those_of_the_library(csv: str, model: str) -> None:
+    table, forest = visits(), loaded(model)
+    shares = forest.predict_proba(table[FEATURES])
+    for out, read in (
+        ("p.csv", pd.read_csv),
+        ("p.parquet", pd.read_parquet),
+        ("p.jsonl", lambda path: pd.read_json(path, lines=True)),
+    ):
+        assert done("predict", model, csv, "--proba", "-o", out)["rows"] == N_ROWS
+        written = read(out)
+        assert written["id"].tolist() == table["id"].tolist()
+        assert written["prediction"].tolist() == forest.predict(table[FEATURES]).tolist()
+        assert np.allclose(written[["p_long", "p_short"]], shares, rtol=0, atol=1e-12)
+    assert not list(Path().glob(".p.*"))
+    lines = run("predict", model, csv, "--json").stdout.splitlines()
+    assert json.loads(lines[0]) == {"id": 100, "prediction": forest.predict(table[FEATURES][:1])[0]}
+    assert run("predict", model, csv).stdout.splitlines()[0] == '"id","prediction"'
+
+
+def test_predictions_of_frozen_forests_and_of_forests_without_names(csv: str, model: str) -> None:
+    done("freeze", model, "-o", "m.frozen")
+    assert isinstance(deciduous.load("m.frozen"), FrozenForestClassifier)
+    assert run("predict", "m.frozen", csv).stdout == run("predict", model, csv).stdout
+    table = visits()[["age", "beds"]]
+    DareForestClassifier(3, random_state=0).fit(table.to_numpy(), visits()["stay"]).save("array.forest")
+    table.to_csv("two.csv", index=False)
+    lines = run("predict", "array.forest", "two.csv").stdout.splitlines()
+    assert (lines[0], len(lines)) == ('"row","prediction"', N_ROWS + 1)
+    assert lines[1].startswith("0,")
+
+
+def test_inspect(model: str) -> None:
+    result = done("inspect", model, "--tree", "0", "--importances", "--check")
+    assert result.keys() >= documented_keys("inspect")
+    assert (result["rows"], result["trees"], result["problem"]) == (N_ROWS, 5, None)
+    assert set(result["importances"]) == set(FEATURES)
+    assert "random_state" not in json.dumps(result)
+    shown = run("inspect", model, "--tree", "0", "--importances").stdout
+    assert all(text in shown for text in ("ward (3)", "fingerprint", "Importances", "tree 0: 240 rows"))
+    done("freeze", model, "-o", "m.frozen")
+    assert done("inspect", "m.frozen")["kind"] == "frozen"
+
+
+@pytest.mark.parametrize("name", ["m.onnx", "m.tl", "m.txt"])
+def test_export(model: str, name: str) -> None:
+    result = done("export", model, "-o", name)
+    content = Path(name).read_bytes()
+    assert result["bytes"] == len(content)
+    if name == "m.onnx":
+        import onnx
+
+        onnx.checker.check_model(onnx.load(name))
+    elif name == "m.tl":
+        import treelite
+
+        assert treelite.Model.deserialize(name).num_tree == 5
+    else:
+        assert content.decode().count("tree ") == 5
+
+
+@pytest.mark.usefixtures("home")
+def test_demo_and_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = run("bench", "--list")
+    assert missing.exit_code == 3
+    assert "Get the repository" in missing.stderr
+    monkeypatch.chdir(ROOT)
+    assert "adult" in subprocess.run([*PROGRAM, "bench", "--list"], capture_output=True, text=True, check=True).stdout
+    outcomes = done("demo", "--trees", "1")["outcomes"]
+    assert [its["name"] for its in outcomes] == ["iris", "breast cancer", "digits", "generated"]
+    assert all(its["is_exact"] for its in outcomes)
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+BAD: dict[str, tuple[list[str], int, str]] = {
+    "no such option": (["train", "visits.csv", "--trget", "stay"], 2, "No such option"),
+    "no out": (["train", "visits.csv"], 2, "--out"),
+    "no trees": (["train", "visits.csv", "-o", "x", "--trees", "0"], 2, "--trees"),
+    "no rows named": (["delete", "m.forest"], 2, "--ids"),
+    "rows named twice": (["delete", "m.forest", "--ids", "1", "--subject", "u"], 2, "--ids"),
+    "odd numbers": (["tune", "visits.csv", "--trees", "many"], 2, "'many'"),
+    "odd format": (["predict", "m.forest", "visits.csv", "-o", "x.doc"], 2, "--format"),
+    "parquet on stdout": (["predict", "m.forest", "visits.csv", "--format", "parquet"], 2, "--out"),
+    "odd export": (["export", "m.forest", "-o", "x.doc"], 2, "--format"),
+    "no file": (["train", "none.csv", "-o", "x"], 3, "There is no file none.csv"),
+    "odd name": (["train", "m.forest", "-o", "x"], 3, "cannot be told from its name"),
+    "table of a file": (["train", "visits.csv", "--table", "a", "-o", "x"], 3, "are for databases"),
+    "database without table": (["train", "sqlite:///a.db", "-o", "x"], 3, "--table or --query"),
+    "no such table": (["train", "sqlite:///a.db", "--table", "t", "-t", "y", "-o", "x"], 3, "no such table: t"),
+    "no target": (["train", "visits.csv", "-o", "x"], 3, "--target"),
+    "no such column": (["train", "visits.csv", "--target", "nope", "-o", "x"], 3, "no column 'nope'"),
+    "one column twice": (["train", "visits.csv", "-t", "stay", "--id", "stay", "-o", "x"], 3, "different columns"),
+    "numbers as labels": (["train", "visits.csv", "--target", "age", "-o", "x"], 3, "but labels are classes"),
+    "ids twice": (["train", "visits.csv", "-t", "stay", "--id", "beds", "-o", "x"], 3, "twice or more"),
+    "ids missing": (["train", "visits.csv", "-t", "stay", "--id", "ward", "-o", "x"], 3, "in column 'ward'"),
+    "odd parameter": (["train", "visits.csv", "-t", "stay", "--set", "trees=3", "-o", "x"], 3, "takes NAME=VALUE"),
+    "odd value": (["train", "visits.csv", "-t", "stay", "--set", "criterion=best", "-o", "x"], 3, "criterion must be"),
+    "empty file": (["train", "empty.csv", "-o", "x"], 3, "is empty"),
+    "ragged file": (["train", "ragged.csv", "-t", "y", "-o", "x"], 3, "Expected 2 columns, got 3"),
+    "names twice": (["train", "twice.csv", "-t", "y", "-o", "x"], 3, "more than one column 'y'"),
+    "no rows": (["train", "header.csv", "-t", "y", "-o", "x"], 3, "no rows with a label"),
+    "not text": (["train", "latin.csv", "-t", "y", "-o", "x"], 3, "Column 'a' of latin.csv is not UTF-8"),
+    "only a target": (["train", "header.csv", "-t", "y", "--drop", "a", "-o", "x"], 3, "header.csv"),
+    "no model": (["verify", "none.forest"], 3, "There is no model none.forest"),
+    "a folder": (["predict", ".", "visits.csv"], 3, "is a folder"),
+    "no model inside": (["verify", "visits.csv"], 3, "not a model that can be loaded"),
+    "unknown rows": (["delete", "m.forest", "--ids", "7"], 3, "does not hold the rows 7"),
+    "ids of another kind": (["delete", "m.forest", "--ids", "seven"], 3, "named by whole numbers"),
+    "unknown subject": (["delete", "m.forest", "--subject", "nobody"], 3, "no rows of nobody"),
+    "rows that are there": (["add", "m.forest", "visits.csv", "-t", "stay"], 3, "already holds the rows"),
+    "columns missing": (["predict", "m.forest", "header.csv"], 3, "no column 'age'"),
+    "column of another kind": (["predict", "m.forest", "worded.csv"], 3, "Column 'age' of worded.csv is not"),
+    "frozen": (["delete", "m.frozen", "--ids", "7"], 3, "it only predicts"),
+    "frozen trees": (["inspect", "m.frozen", "--importances"], 3, "it only predicts"),
+    "no live forest": (["live", "status", "."], 3, "There is no live forest"),
+    "no live folder": (["live", "sync", "nowhere"], 3, "nowhere"),
+    "certificate to nowhere": (["live", "receipts", ".", "--certificate", "1"], 2, "--out"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def odd_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with sound files and odd ones; no command may change it."""
+    folder = tmp_path_factory.mktemp("odd")
+    table = visits()
+    table.to_csv(folder / "visits.csv", index=False)
+    forest = library_forest(table)
+    forest.save(folder / "m.forest")
+    forest.save(folder / "m.frozen", frozen=True)
+    table.assign(age="old").to_csv(folder / "worded.csv", index=False)
+    contents = {
+        "empty": b"",
+        "ragged": b"a,y\n1,2\n1,2,3\n",
+        "twice": b"y,y\n1,2\n",
+        "header": b"a,y\n",
+        "latin": b"a,y\n\xff,1\n",
+    }
+    for name, content in contents.items():
+        (folder / f"{name}.csv").write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("arguments", BAD.values(), ids=BAD)
+def test_bad_input_is_a_sentence_and_an_exit_code(
+    odd_files: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[list[str], int, str]
+) -> None:
+    """No traceback, nothing on stdout, no file written; with --json the message is there, too."""
+    monkeypatch.chdir(odd_files)
+    command, code, message = arguments
+    before = {path.name: path.read_bytes() for path in odd_files.iterdir() if path.is_file()}
+    result = run(*command)
+    assert (result.exit_code, result.stdout) == (code, ""), result.output
+    assert message in " ".join(result.stderr.split())
+    if code == 3:
+        assert message in json.loads(run(*command, "--json").stdout)["error"]
+    (odd_files / "a.db").unlink(missing_ok=True)  # SQLite makes the file that it looks for
+    assert {path.name: path.read_bytes() for path in odd_files.iterdir() if path.is_file()} == before
+
+
+def test_an_extra_that_is_missing_is_named(csv: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    result = run("train", csv, "--target", "stay", "-o", "m.forest")
+    assert result.exit_code == 3
+    assert "deciduous[cli]" in result.stderr
+
+
+def test_faults_of_ours_are_not_hidden(csv: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that is none of the user's comes through as it is."""
+    monkeypatch.setattr(_reading._CsvSource, "types", lambda _self: 1 / 0)
+    assert isinstance(run("train", csv, "-o", "m.forest").exception, ZeroDivisionError)
+
+
+def test_a_reader_that_has_seen_enough(csv: str, model: str) -> None:
+    """`| head -1` is no error."""
+    command = f"{PROGRAM[0]} predict {model} {csv} 2> errors.txt | head -1"
+    assert subprocess.run(command, shell=True, capture_output=True, text=True).stdout == '"id","prediction"\n'
+    assert Path("errors.txt").read_text() == "Guessed: 'id' names the rows (--id).\n"
+
+
+# ---------------------------------------------------------------------------------------------------------- live tables
+
+
+def init(database: Database, *options: str) -> dict[str, Any]:
+    columns = ["--id", "id", "--target", "readmitted", "--subject", "person_id"]
+    return done("live", "init", database.url, "clinic", "--table", "patients", *columns, *SMALL, *options)
+
+
+def test_life_of_a_live_forest(database: Database, home: Path) -> None:
+    """Made, synced, a person erased, verified, filed; each step as the library does it."""
+    make_patients(database)
+    made = init(database)
+    assert made.keys() >= documented_keys("live init")
+    database.run("DELETE FROM patients WHERE id = 17")
+    synced = done("live", "sync", "clinic")
+    assert synced.keys() == documented_keys("live sync")
+    assert (synced["deleted"], synced["rows"], synced["receipts"]) == (1, 119, [2])
+    erased = done("live", "erase", "clinic", "u-20", "--key", "request 1")
+    assert (erased["request"]["state"], erased["sync"]["deleted"]) == ("applied", 3)
+    again = done("live", "erase", "clinic", "u-20", "--key", "request 1")
+    assert (again["request"]["id"], again["sync"]) == (erased["request"]["id"], None)
+    assert done("verify", "clinic")["fingerprint"] == erased["sync"]["fingerprint"]
+    database.run("DELETE FROM patients WHERE id = 3")
+    stale = run("verify", "clinic")
+    assert stale.exit_code == 1
+    assert "sync first" in stale.stdout
+    assert "-1" in run("live", "sync", "clinic").stdout
+    with LiveForest.open(home / "clinic") as live:
+        assert live.forest.fingerprint() == fresh_fingerprint(database, live)
+        while_open = done("live", "status", "clinic")
+        assert while_open["rows"] == 115
+        in_use = run("live", "sync", "clinic")
+        assert in_use.exit_code == 3
+        assert "open elsewhere" in in_use.stderr
+    receipts = done("live", "receipts", "clinic")["receipts"]
+    assert [its["kind"] for its in receipts] == ["created", "synced", "received", "synced", "verified", "synced"]
+    assert [its["number"] for its in done("live", "receipts", "clinic", "--subject", "u-20")["receipts"]] == [3, 4, 5]
+    done("live", "receipts", "clinic", "--certificate", "4", "-o", "page.html")
+    assert "<html" in Path("page.html").read_text()
+    done("live", "receipts", "clinic", "-o", "all.json")
+    assert len(json.loads(Path("all.json").read_text())["receipts"]) == 6
+    assert "verified" in run("live", "receipts", "clinic").stdout
+    assert "requests open" in run("live", "status", "clinic").stdout
+
+
+def lines_of(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        yield json.loads(line)
+
+
+@pytest.mark.parametrize(("how", "capture"), [("SIGINT", True), ("SIGTERM", False)], ids=["capture", "comparison"])
+def test_watch_syncs_on_change_and_ends_cleanly(database: Database, home: Path, how: str, capture: bool) -> None:
+    """A real process: a line for each change, a snapshot after it, and exit code 0 with a signal.
+
+    With capture PostgreSQL notifies, so a change is there long before the next look, which would come after 10 minutes.
+    """
+    make_patients(database)
+    init(database, *["--capture"] * capture)
+    every = "600" if capture and not database.is_sqlite else "0.05"
+    watcher = subprocess.Popen(
+        [*PROGRAM, "live", "watch", "clinic", "--every", every, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        lines = lines_of(watcher)
+        assert next(lines)["receipts"] == []
+        for number, id in enumerate((17, 18, 19), start=2):
+            database.run("DELETE FROM patients WHERE id = :id", id=id)
+            line = next(lines)
+            assert (line["deleted"], line["receipts"]) == (1, [number])
+        add_patients(database, [500])
+        assert next(lines)["added"] == 1
+        for _ in range(100):
+            if list((home / "clinic").glob("snapshot-*")):
+                break
+            time.sleep(0.1)
+        watcher.send_signal(getattr(signal, how))
+        _, errors = watcher.communicate(timeout=30)
+        assert (watcher.returncode, errors) == (0, "Stopped.\n")
+    finally:
+        watcher.kill()
+        watcher.communicate()
+    assert list((home / "clinic").glob("snapshot-*"))
+    assert done("verify", "clinic")["rows"] == 118
+
+
+def test_interrupted_command_says_so(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_self: DareForestClassifier) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DareForestClassifier, "verify", interrupted)
+    result = run("verify", model)
+    assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")
