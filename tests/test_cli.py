@@ -261,6 +261,26 @@ def test_rows_without_label_and_dates_are_left_out(home: Path) -> None:
         assert loaded("m.forest").fingerprint() == library_forest(table[table["id"] >= 110]).fingerprint()
 
 
+@pytest.mark.slow
+def test_memory_goes_by_compact_rows(home: Path) -> None:
+    """Ten columns of text in a file are 40 bytes a row; with the forest and its making a few hundred, not thousands."""
+    rng = np.random.default_rng(0)
+    peaks = []
+    for n_rows in (200_000, 600_000):
+        numbers = rng.normal(size=(n_rows, 9)).round(4)
+        table = pd.DataFrame(numbers, columns=[f"x{i}" for i in range(9)])
+        table["city"] = rng.choice([f"city {i}" for i in range(30)], n_rows)
+        table["y"] = (numbers[:, 0] > numbers[:, 1]).astype(int)
+        table.to_csv(home / "big.csv", index=False)
+        command = [*PROGRAM, "train", "big.csv", "-o", "big.forest", "--trees", "3", "--depth", "8"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        peaks.append(usage.ru_maxrss * 1024)
+    assert (peaks[1] - peaks[0]) / 400_000 < 600
+
+
 def test_tune_finds_and_trains(csv: str) -> None:
     grid = ["--trees", "3,5", "--depth", "2,4", "--thresholds", "5", "--folds", "2", "--seed", "1"]
     found = done("tune", csv, "--target", "stay", *grid)
@@ -441,6 +461,8 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "odd format": (["predict", "m.forest", "visits.csv", "-o", "x.doc"], 2, "--format"),
     "parquet on stdout": (["predict", "m.forest", "visits.csv", "--format", "parquet"], 2, "--out"),
     "odd export": (["export", "m.forest", "-o", "x.doc"], 2, "--format"),
+    "no folder": (["train", "visits.csv", "-t", "stay", "-o", "nowhere/x"], 3, "There is no folder nowhere"),
+    "folder to write": (["delete", "m.forest", "--ids", "117", "-o", "."], 3, "is a folder"),
     "no file": (["train", "none.csv", "-o", "x"], 3, "There is no file none.csv"),
     "odd name": (["train", "m.forest", "-o", "x"], 3, "cannot be told from its name"),
     "table of a file": (["train", "visits.csv", "--table", "a", "-o", "x"], 3, "are for databases"),

@@ -41,6 +41,16 @@ SetOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="The seed. Default: a secret one.")]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all processors.")]
 
+
+def writable(path: Path | None) -> Path | None:
+    """A file to write, whose folder is there: better to know before the work than after it."""
+    if path is not None and not path.parent.is_dir():
+        raise InvalidInputError(f"There is no folder {path.parent} to write {path.name} to.")
+    if path is not None and path.is_dir():
+        raise InvalidInputError(f"{path} is a folder. Name a file to write.")
+    return path
+
+
 IdsOption = Annotated[str | None, typer.Option("--ids", help="Rows by their ids, separated by commas.")]
 IdsFileOption = Annotated[
     Path | None, typer.Option("--ids-file", help="A file with an id on each line; - for the standard input.")

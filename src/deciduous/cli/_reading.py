@@ -19,7 +19,7 @@ from ..errors import InvalidInputError, shown
 from ..export import imported
 from ._output import note, shows_bars
 
-CSV_BLOCK = 8 * 2**20  # bytes that are parsed at a time
+CSV_BLOCK = 2**20  # bytes that are parsed at a time; several are read ahead
 ROWS_AT_A_TIME = 2**16
 ROWS_TO_GUESS_FROM = 1000
 SEPARATORS = ",;\t|"

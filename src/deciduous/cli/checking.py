@@ -39,6 +39,7 @@ def verify(
         problem, fingerprint, n_rows = _verified_live(model, url)
     else:
         forest = loaded_with_rows(model, jobs, "verify")
+        begin = time.perf_counter()  # without loading
         with working(forest, jobs):
             report = forest.verify()
         problem, fingerprint, n_rows = report.difference, report.fingerprint, forest.n_rows_

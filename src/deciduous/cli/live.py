@@ -173,7 +173,10 @@ def receipts(
         int | None, typer.Option("--certificate", min=1, help="Write a page about this receipt, to print and file.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file of the certificate, or of all receipts as JSON.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", callback=options.writable, help="The file of the certificate, or of all receipts as JSON."
+        ),
     ] = None,
     url: UrlOption = None,
     as_json: JsonOption = False,

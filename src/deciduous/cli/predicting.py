@@ -45,7 +45,9 @@ SUFFIXES = {".csv": Format.csv, ".jsonl": Format.jsonl, ".ndjson": Format.jsonl,
 def predict(
     model: options.ModelArgument,
     data: options.DataArgument,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write. Default: stdout.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", callback=options.writable, help="The file to write. Default: stdout.")
+    ] = None,
     format: Annotated[
         Format | None, typer.Option("--format", help="Default: by the name of the file; CSV on stdout.")
     ] = None,

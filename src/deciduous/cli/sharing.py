@@ -15,7 +15,7 @@ from ._output import JsonOption, counted, present, size_text
 
 app = typer.Typer()
 
-OutOption = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
+OutOption = Annotated[Path, typer.Option("--out", "-o", callback=options.writable, help="The file to write.")]
 
 
 class Format(StrEnum):

@@ -16,7 +16,7 @@ from ._rows import Rows, training_rows
 
 app = typer.Typer()
 
-OutOption = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")]
+OutOption = Annotated[Path, typer.Option("--out", "-o", callback=options.writable, help="The model file to write.")]
 
 
 @app.command(
@@ -75,7 +75,10 @@ def train(
 )
 def tune(
     data: options.DataArgument,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Train with what was found; the model file.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", callback=options.writable, help="Train with what was found; the model file."),
+    ] = None,
     target: options.TargetOption = None,
     id: options.IdOption = None,
     subject: options.SubjectOption = None,

@@ -19,7 +19,10 @@ from ._rows import rows_for
 app = typer.Typer()
 
 OutOption = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Where to write the model. Default: in place of the old one.")
+    Path | None,
+    typer.Option(
+        "--out", "-o", callback=options.writable, help="Where to write the model. Default: in place of the old one."
+    ),
 ]
 SHOWN_IDS = 1000  # of long lists, scripts get the beginning
 
