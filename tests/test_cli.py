@@ -442,7 +442,8 @@ def test_demo_and_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing.exit_code == 3
     assert "Get the repository" in missing.stderr
     monkeypatch.chdir(ROOT)
-    assert "adult" in subprocess.run([*PROGRAM, "bench", "--list"], capture_output=True, text=True, check=True).stdout
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    assert "adult" in run("bench", "--list").stdout
     outcomes = done("demo", "--trees", "1")["outcomes"]
     assert [its["name"] for its in outcomes] == ["iris", "breast cancer", "digits", "generated"]
     assert all(its["is_exact"] for its in outcomes)

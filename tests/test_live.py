@@ -95,6 +95,20 @@ def test_sync_is_idempotent(database: Database, folder: Path) -> None:
         assert (second.receipts, second.fingerprint) == ((), first.fingerprint)
 
 
+def test_watch_syncs_now_and_after_each_change(database: Database, folder: Path) -> None:
+    """Without capture, by looking again; a time between two looks must be a time."""
+    make_patients(database)
+    with make_live(database, folder) as live:
+        with pytest.raises(InvalidInputError, match="greater than 0, but is 0"):
+            next(live.watch(0))
+        reports = live.watch(0.01)
+        assert next(reports).receipts == ()
+        database.run("DELETE FROM patients WHERE id = 17")
+        assert next(report for report in reports if report.receipts).deleted == 1
+        assert live.forest.fingerprint() == fresh_fingerprint(database, live)
+        reports.close()
+
+
 def test_going_on_after_opening_again(database: Database, folder: Path) -> None:
     """The snapshot spares the training; without it, the table gives the same forest."""
     make_patients(database)
@@ -821,6 +835,6 @@ def test_progress_is_shown(sqlite_database: Database, folder: Path, capsys: pyte
     make_patients(sqlite_database)
     with make_live(sqlite_database, folder, verbose=1) as live:
         live.sync()
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
     assert "Reading" in shown
     assert "Training" in shown

@@ -40,7 +40,10 @@ def _remember_json(context: typer.Context, as_json: bool) -> bool:
     return as_json
 
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.", callback=_remember_json)]
+# Eager: it is known before other options are looked at, which may be wrong.
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print JSON, for scripts.", callback=_remember_json, is_eager=True)
+]
 
 
 @contextmanager
