@@ -125,12 +125,12 @@ def test_verbose_shows_a_bar_and_changes_nothing(
     """For fit and verify, with the number of trees."""
     loud = forest(verbose=1).fit(*iris)
     assert loud.verify()
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
     assert "Training" in shown
     assert "Retraining" in shown
     assert "20/20" in shown
     assert loud.fingerprint() == forest().fit(*iris).fingerprint()
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
 
 
 def test_clone_is_unfitted_with_the_same_parameters(iris: tuple[np.ndarray, np.ndarray]) -> None:

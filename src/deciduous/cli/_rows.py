@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, shown
+from ._compact import Numbers, Texts, Whole
 from ._output import counted, note
 from ._reading import MisfitError, Source, Types, columns_of, reading
 
@@ -162,7 +163,7 @@ def _say_roles(roles: Roles, asked: Asked) -> None:
 
 
 def _say_columns(collected: _Collected, left_out: dict[str, str]) -> None:
-    texts = [f"{name} ({len(its)})" for name, its in collected.columns.items() if isinstance(its, _Texts)]
+    texts = [f"{name} ({len(its)})" for name, its in collected.columns.items() if isinstance(its, Texts)]
     n_numbers = len(collected.columns) - len(texts)
     note(f"Guessed: {counted(n_numbers, 'column')} of numbers, {len(texts)} of categories" + _listed(texts) + ".")
     for name, reason in left_out.items():
@@ -284,84 +285,17 @@ def not_as_before(misfit: MisfitError, where: str) -> InvalidInputError:
     )
 
 
-# ------------------------------------------------------------------------------------------------------ compact columns
-
-
-class _Numbers:
-    """A column of numbers."""
-
-    def __init__(self) -> None:
-        self._parts: list[NDArray[np.float32]] = []
-
-    def see(self, column: Any) -> None:
-        import pyarrow as pa
-
-        with np.errstate(over="ignore"):  # refused by the forest, with its place
-            self._parts.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float32))
-
-    def taken(self) -> Any:
-        """The column; it can be taken once, so that no part is kept twice."""
-        import pyarrow as pa
-
-        parts, self._parts = self._parts, []
-        return pa.chunked_array([pa.array(part) for part in parts], type=pa.float32())
-
-
-class _Texts:
-    """A column of text, as numbers of the distinct texts."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._parts: list[NDArray[np.int32]] = []
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def see(self, column: Any) -> None:
-        coded = column.dictionary_encode()
-        numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in coded.dictionary.to_pylist()]
-        # The last one, for nulls, is found by -1.
-        lookup = np.array([*numbers, -1], dtype=np.int32)
-        self._parts.append(lookup[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
-
-    def codes(self) -> NDArray[np.int32]:
-        """For each row the number of its text, -1 for none; can be taken once."""
-        parts, self._parts = self._parts, []
-        return np.concatenate([np.empty(0, dtype=np.int32), *parts])
-
-    def texts(self) -> list[str]:
-        """The distinct texts, in the order of their numbers."""
-        return list(self._numbers)
-
-    def taken(self) -> Any:
-        """The column, with a dictionary; it can be taken once."""
-        import pyarrow as pa
-
-        codes = self.codes()
-        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(self.texts(), pa.string()))
-
-
-class _Whole:
-    """A column of integers or truth values, without nulls."""
-
-    def __init__(self) -> None:
-        self._parts: list[NDArray[Any]] = []
-
-    def see(self, column: Any) -> None:
-        self._parts.append(column.to_numpy(zero_copy_only=False))
-
-    def taken(self) -> NDArray[Any]:
-        return np.concatenate(self._parts)
+# ----------------------------------------------------------------------------------------------------------- collecting
 
 
 @dataclass
 class _Collected:
     """Everything that was read."""
 
-    columns: dict[str, _Numbers | _Texts]
-    labels: _Whole | _Texts
-    ids: _Whole | _Texts | None
-    subjects: _Whole | _Texts | None
+    columns: dict[str, Numbers | Texts]
+    labels: Whole | Texts
+    ids: Whole | Texts | None
+    subjects: Whole | Texts | None
     left_out: dict[str, str] = field(default_factory=dict)
     n_rows: int = 0
     n_without_label: int = 0
@@ -377,11 +311,11 @@ class _Collected:
 def _collected(source: Source, roles: Roles, types: Types, categorical: Sequence[str]) -> _Collected:
     import pyarrow as pa
 
-    def empty(name: str | None) -> _Whole | _Texts | None:
-        return None if name is None else _Texts() if pa.types.is_string(types[name]) else _Whole()
+    def empty(name: str | None) -> Whole | Texts | None:
+        return None if name is None else Texts() if pa.types.is_string(types[name]) else Whole()
 
     features = [name for name in types if name not in roles.named]
-    columns = {name: _Texts() if pa.types.is_string(types[name]) else _Numbers() for name in features}
+    columns = {name: Texts() if pa.types.is_string(types[name]) else Numbers() for name in features}
     labels = empty(roles.target)
     assert labels is not None
     collected = _Collected(columns, labels, empty(roles.id), empty(roles.subject))
@@ -431,13 +365,13 @@ def _require_present(names: Any, column: str, n_before: int) -> None:
 def _leave_out_names(collected: _Collected, categorical: Sequence[str], most: int) -> None:
     """Leaves out columns of text with more different values than this, which look like names."""
     for name, column in list(collected.columns.items()):
-        if isinstance(column, _Texts) and len(column) > most and name not in categorical:
+        if isinstance(column, Texts) and len(column) > most and name not in categorical:
             collected.left_out[name] = f"text that is hardly ever the same (--categorical {name} to use it)"
             del collected.columns[name]
 
 
-def _labels(labels: _Whole | _Texts, target: str) -> NDArray[Any]:
-    if isinstance(labels, _Texts):
+def _labels(labels: Whole | Texts, target: str) -> NDArray[Any]:
+    if isinstance(labels, Texts):
         return np.array(labels.texts())[labels.codes()]
     values = labels.taken()
     if values.dtype.kind == "f":
@@ -450,8 +384,8 @@ def _labels(labels: _Whole | _Texts, target: str) -> NDArray[Any]:
     return values
 
 
-def _names(names: _Whole | _Texts | None) -> Any:
-    if names is None or isinstance(names, _Whole):
+def _names(names: Whole | Texts | None) -> Any:
+    if names is None or isinstance(names, Whole):
         return None if names is None else names.taken()
     texts = np.array(names.texts(), dtype=object)
     return texts[names.codes()].tolist()
