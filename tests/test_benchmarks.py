@@ -217,7 +217,7 @@ def test_full_runs_take_the_trees_of_the_setting() -> None:
 
 def test_absent_data_are_unavailable_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path))
-    with pytest.raises(data.Unavailable, match=rf"no adult.parquet .* set {data.FOLDER_VARIABLE}"):
+    with pytest.raises(data.Unavailable, match=rf"no adult.parquet .*set {data.FOLDER_VARIABLE}"):
         data.load("adult", 10)
 
 
