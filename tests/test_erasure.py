@@ -179,13 +179,15 @@ import numpy as np
 from deciduous import DareForestClassifier
 
 MASK = 0x5A5A5A5A  # images are kept masked, so that the search itself does not put them into memory
+ignored = sys.argv[5:]
 
 def occurrences(masked):
     needle = bytearray(4)
     struct.pack_into("<I", needle, 0, masked ^ MASK)
     n = 0
     with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
-        for begin, end in [line.split()[0].split("-") for line in maps.readlines() if " rw" in line]:
+        regions = [line.split() for line in maps.readlines() if " rw" in line]
+        for begin, end in [region[0].split("-") for region in regions if region[-1] not in ignored]:
             memory.seek(int(begin, 16))
             try:
                 content = memory.read(int(end, 16) - int(begin, 16))
@@ -199,14 +201,18 @@ def occurrences(masked):
     needle[:] = bytes(4)
     return n
 
-n_distinct, lazy, candidates = int(sys.argv[1]), sys.argv[2] == "lazy", sys.argv[3]
+n_distinct, lazy, candidates, is_threshold = int(sys.argv[1]), sys.argv[2] == "lazy", sys.argv[3], len(sys.argv) > 4
 value = np.float32(1234.5677)
 image = (struct.unpack("<I", struct.pack("<f", value))[0] | 0x80000000) ^ MASK
 rng = np.random.default_rng(0)
 X = (rng.integers(0, n_distinct, (3000, 4)) + 1).astype(np.float32)
 X[1500] = value
+y = rng.integers(0, 2, 3000)
+if is_threshold:
+    X[1501] = np.nextafter(value, np.float32(np.inf))  # a threshold between the two can only be the value itself
+    y[1500:1502] = 0, 1
 forest = DareForestClassifier(n_estimators=10, random_state=0, lazy=lazy, candidates=candidates, n_thresholds=5)
-forest.fit(X, rng.integers(0, 2, 3000))
+forest.fit(X, y)
 X[:] = 0
 forest.predict_proba(X)  # lays the trees out, with their thresholds
 gc.collect()
@@ -217,14 +223,38 @@ print(n_never, n_before, occurrences(image))
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs /proc to read the memory of a process")
+def occurrences_before_and_after_deletion(*arguments: str) -> tuple[int, int, int]:
+    """How often a process has a value that never was, one that a row has, and the latter when the row is deleted."""
+    command = [sys.executable, "-c", SCAN_FOR_A_DELETED_VALUE, *arguments]
+    n_never, n_before, n_after = map(int, subprocess.run(command, check=True, capture_output=True).stdout.split())
+    return n_never, n_before, n_after
+
+
+NEEDS_PROC = pytest.mark.skipif(
+    not Path("/proc/self/mem").exists(), reason="needs /proc to read the memory of a process"
+)
+EVERY_MODE = pytest.mark.parametrize("mode", ["eager", "lazy"])
+EVERY_COLUMN = pytest.mark.parametrize("n_distinct", [50, 100_000])
+
+
+@NEEDS_PROC
 @pytest.mark.parametrize("candidates", ["valid", "uniform"])
-@pytest.mark.parametrize("mode", ["eager", "lazy"])
-@pytest.mark.parametrize("n_distinct", [50, 100_000])
+@EVERY_MODE
+@EVERY_COLUMN
 def test_deleted_value_is_nowhere_in_the_process(n_distinct: int, mode: str, candidates: str) -> None:
     """Neither in the data, nor in statistics, nor in scratch or freed memory: as often as a value that never was."""
-    command = [sys.executable, "-c", SCAN_FOR_A_DELETED_VALUE, str(n_distinct), mode, candidates]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    n_never, n_before, n_after = map(int, output.split())
+    n_never, n_before, n_after = occurrences_before_and_after_deletion(str(n_distinct), mode, candidates)
+    assert n_before > n_never
+    assert n_after <= n_never
+
+
+@NEEDS_PROC
+@EVERY_MODE
+@EVERY_COLUMN
+def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(n_distinct: int, mode: str) -> None:
+    """Neither in the trees, nor where they were laid out for the rows that were predicted."""
+    n_never, n_before, n_after = occurrences_before_and_after_deletion(
+        str(n_distinct), mode, "valid", "threshold", "[stack]"
+    )
     assert n_before > n_never
     assert n_after <= n_never

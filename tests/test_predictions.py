@@ -66,14 +66,18 @@ def test_any_rows_are_predicted_alone_as_together(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 40])
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_batches_of_all_sizes_are_predicted_alike(options: dict[str, Any], n_classes: int) -> None:
-    """Whatever the forest did before: with trees laid out or not, and after changes that make that obsolete."""
+def test_batches_of_all_sizes_are_predicted_like_rows_alone(options: dict[str, Any], n_classes: int) -> None:
+    """Also after changes that make obsolete what was laid out; the twin predicts single rows and lays nothing out."""
     X, y = rows_of(500, n_classes)
     probes = np.vstack([rows_of(2300, n_classes, seed=9)[0], np.full((1, 3), np.nan, np.float32)])
-    forest = DareForestClassifier(**(SMALL | options)).fit(X, y)
-    for change in (lambda: None, lambda: forest.delete(range(0, 400, 3)), lambda: forest.add(X[:50], 2 * y[:50])):
-        change()
-        alone = one_by_one(forest, probes)
+    forest, twin = (DareForestClassifier(**(SMALL | options)).fit(X, y) for _ in range(2))
+    for number in range(3):
+        for its in (forest, twin):
+            if number == 1:
+                its.delete(range(0, 400, 3))
+            elif number == 2:
+                its.add(X[:50], 2 * y[:50])
+        alone = one_by_one(twin, probes)
         width = len(alone) // len(probes)
         for n in [1, 2, 9, 10, 11, 63, 64, 65, 200, 1023, 1031, len(probes)]:
             assert together(forest, probes[:n]) == alone[: n * width]

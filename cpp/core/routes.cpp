@@ -109,9 +109,8 @@ void add_leaf_shares(std::span<Routes const> trees, Matrix const& rows, Schema c
 }
 
 RoutedTree::RoutedTree(Tree const& tree, std::size_t n_classes, AddShares const& add_shares) {
-    leaf_shares_.assign(n_classes * n_classes, 0.0);
-    for (std::size_t y = 0; y < n_classes; ++y)
-        leaf_shares_[y * n_classes + y] = 1.0;
+    constexpr Fork::Link kNone = kLeafMark;
+    std::vector<Fork::Link> pure(n_classes, kNone);  // the leaf for rows of a single class, by class
     auto const number_of = [&](Node const& leaf) {
         auto const counts = tree.counts(leaf);
         std::size_t n_present = 0;
@@ -120,14 +119,17 @@ RoutedTree::RoutedTree(Tree const& tree, std::size_t n_classes, AddShares const&
             n_present += counts[y] > 0 ? 1 : 0;
             last = counts[y] > 0 ? y : last;
         }
-        if (n_present == 1)
-            return last;
+        if (n_present == 1 && pure[last] != kNone)
+            return pure[last];
         std::size_t const place = leaf_shares_.size();
-        leaf_shares_.resize(place + n_classes);
+        auto const number = static_cast<Fork::Link>(place / n_classes);
+        leaf_shares_.resize(place + n_classes, 0.0);
         add_shares(counts, std::span(leaf_shares_).subspan(place));
-        return static_cast<Fork::Link>(place / n_classes);
+        if (n_present == 1)
+            pure[last] = number;
+        return number;
     };
-    forks_.reserve(tree.n_nodes() / 2 + tree.n_nodes() / 8 + n_classes);  // most leaves are of a single class
+    forks_.reserve(tree.n_nodes() / 2 + tree.n_nodes() / 16 + n_classes);  // most leaves are of a single class
     Fork::Link const root = append_splits(tree, Tree::kRoot, number_of, forks_);
     first_leaf_ = static_cast<Fork::Link>(forks_.size());
     auto const settled = [&](Fork::Link link) { return link < kLeafMark ? link : link - kLeafMark + first_leaf_; };

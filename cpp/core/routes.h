@@ -87,7 +87,7 @@ public:
 
 private:
     WipedVector<Fork> forks_;          // a threshold may be the value of a row
-    WipedVector<double> leaf_shares_;  // first those of leaves of a single class, class by class
+    WipedVector<double> leaf_shares_;  // all leaves with rows of the same single class are one
     Fork::Link root_ = 0;
     Fork::Link first_leaf_ = 0;
 };

@@ -413,7 +413,11 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         return self._forest.n_rows
 
     def memory_usage(self) -> MemoryUse:
-        """Bytes in use, by purpose."""
+        """Bytes in use, by purpose.
+
+        After a prediction of many rows and until the next change, the structure is there twice: as it is kept, and laid
+        out for rows to walk down, which takes about half as much again, or more for many classes.
+        """
         check_is_fitted(self)
         use = self._forest.memory()
         return MemoryUse(use.data, use.structure, use.decision_stats, use.leaf_stats)
