@@ -249,12 +249,15 @@ def test_deleted_value_is_nowhere_in_the_process(n_distinct: int, mode: str, can
 
 
 @NEEDS_PROC
+@pytest.mark.parametrize("candidates", ["valid", "uniform"])
 @EVERY_MODE
 @EVERY_COLUMN
-def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(n_distinct: int, mode: str) -> None:
+def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(
+    n_distinct: int, mode: str, candidates: str
+) -> None:
     """Neither in the trees, nor where they were laid out for the rows that were predicted."""
     n_never, n_before, n_after = occurrences_before_and_after_deletion(
-        str(n_distinct), mode, "valid", "threshold", "[stack]"
+        str(n_distinct), mode, candidates, "threshold", "[stack]"
     )
     assert n_before > n_never
     assert n_after <= n_never

@@ -114,11 +114,10 @@ private:
     Word* words_;
 };
 
-struct UniformCut {
-    Value value;
-    std::uint32_t rank;
-    friend auto operator<=>(UniformCut const&, UniformCut const&) = default;
-};
+// A cut as a number that orders by value, then by rank.
+std::uint64_t packed_cut(Value value, std::uint32_t rank) {
+    return std::uint64_t{value} << 32 | rank;
+}
 
 // Makes the record in work.record; false if the attribute is constant.
 template <typename NClasses>
@@ -132,18 +131,20 @@ bool make_record(NClasses n_classes, NodeView const& node, Attribute attribute, 
     });
     if (range.is_constant())
         return false;
-    std::vector<UniformCut> cuts;
+    auto& cuts = work.packed;
+    cuts.clear();
     if (range.has_range()) {
         Arrivals arrivals(node.key, attribute, range.lowest(), range.highest());
         for (std::uint32_t rank = 0; rank < shape.n_arrivals; ++rank)
-            cuts.push_back({arrivals.next(), rank});
+            cuts.push_back(packed_cut(arrivals.next(), rank));
     }
     if (range.has_missing() && !(range.has_range() && shape.is_random_node))
-        cuts.push_back({kInfinity, shape.n_arrivals});
+        cuts.push_back(packed_cut(kInfinity, shape.n_arrivals));
+    cuts.note_size();
     std::ranges::sort(cuts);
-    for (UniformCut const& cut : cuts) {
-        work.record.push_back(cut.value);
-        work.record.push_back(cut.rank);
+    for (std::uint64_t const cut : cuts) {
+        work.record.push_back(static_cast<Value>(cut >> 32));
+        work.record.push_back(static_cast<Word>(cut));
         work.record.resize(work.record.size() + n_classes, 0);
     }
     work.record.note_size();
