@@ -169,7 +169,7 @@ void require_consistent(SplitStats const& stats, NodeView const& node, Place pla
 std::optional<std::string> find_inconsistency(Tree const& tree, std::span<Slot const> rows, Params const& params,
                                               Grower& grower, Worker& worker) {
     std::vector<Slot> gathered;
-    tree.gather(Tree::kRoot, gathered, worker.tree_scratch);
+    tree.gather(Tree::kRoot, {}, gathered, worker.tree_scratch);
     if (!std::ranges::equal(gathered, rows))
         return "its leaves hold other rows than the tree should";
     return TreeChecker(tree, params, grower, worker).check(Tree::kRoot, tree.root(), gathered, "");

@@ -9,19 +9,22 @@ namespace {
 
 // Sorts distinct slots.
 void sort_slots(std::vector<Slot>& slots, std::vector<std::uint64_t>& bitmap) {
-    constexpr std::size_t kMinForBitmap = 1024;
-    if (slots.size() < kMinForBitmap) {
+    // Setting bits and reading them back in order takes one pass each; a word without bits takes little.
+    constexpr std::size_t kMaxWordsPerSlot = 16;
+    if (slots.empty())
+        return;
+    auto const [least, greatest] = std::ranges::minmax(slots);
+    Slot const base = least;
+    std::size_t const n_words = (greatest - base) / 64 + 1;
+    if (n_words > kMaxWordsPerSlot * slots.size()) {
         std::ranges::sort(slots);
         return;
     }
-    // Setting bits and reading them back in order takes one pass each.
-    auto const [least, greatest] = std::ranges::minmax(slots);
-    Slot const base = least;
-    bitmap.assign((greatest - base) / 64 + 1, 0);
+    bitmap.assign(n_words, 0);
     for (Slot const slot : slots)
         bitmap[(slot - base) / 64] |= std::uint64_t{1} << ((slot - base) % 64);
     auto place = slots.begin();
-    for (std::size_t i = 0; i < bitmap.size(); ++i)
+    for (std::size_t i = 0; i < n_words; ++i)
         for (std::uint64_t word = bitmap[i]; word != 0; word &= word - 1)
             *place++ = base + static_cast<Slot>(64 * i) + static_cast<Slot>(std::countr_zero(word));
 }
@@ -87,13 +90,16 @@ void Tree::visit_leaves(NodeIndex index, std::vector<NodeIndex>& pending, Functi
     }
 }
 
-void Tree::gather(NodeIndex index, std::vector<Slot>& slots, TreeScratch& scratch) const {
+void Tree::gather(NodeIndex index, Changes const& changes, std::vector<Slot>& slots, TreeScratch& scratch) const {
     slots.clear();
     visit_leaves(index, scratch.pending, [&](std::span<Slot const> rows) {
         slots.insert(slots.end(), rows.begin(), rows.end());
         return false;
     });
     sort_slots(slots, scratch.bitmap);
+    std::size_t const n_kept = remove_sorted(slots, changes.removed);
+    slots.resize(n_kept + changes.added.size());
+    insert_sorted(slots, n_kept, changes.added);
 }
 
 // Gives back everything the node owns; what it is itself is up to the caller.

@@ -87,8 +87,8 @@ public:
             its->prefetch();
     }
 
-    // The slots of all rows below a node, ascending.
-    void gather(NodeIndex index, std::vector<Slot>& slots, TreeScratch& scratch) const;
+    // The slots of all rows below a node, with the changes made, ascending.
+    void gather(NodeIndex index, Changes const& changes, std::vector<Slot>& slots, TreeScratch& scratch) const;
 
     // Each of these replaces what the node was; its former subtree is released.
     void make_leaf(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows);

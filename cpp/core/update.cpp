@@ -1,9 +1,7 @@
 #include "update.h"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -567,13 +565,7 @@ private:
 
     // The rows of a node with the changes made, ascending.
     void rows_after(NodeIndex index, Changes const& changes, std::vector<Slot>& rows) {
-        Loan before(worker_.buffers);
-        tree_.gather(index, *before, worker_.tree_scratch);
-        Loan kept(worker_.buffers);
-        auto const slots_of = std::views::transform(&ChangedRow::slot);
-        std::ranges::set_difference(*before, changes.removed | slots_of, std::back_inserter(*kept));
-        rows.clear();
-        std::ranges::merge(*kept, changes.added | slots_of, std::back_inserter(rows));
+        tree_.gather(index, changes, rows, worker_.tree_scratch);
     }
 
     TreeContext const& context_;
