@@ -28,12 +28,16 @@ demo: build  ## Train, delete, add and verify on bundled data, against retrainin
 	$(BIN)/python -m deciduous.demo
 
 .PHONY: test
-test: build check debug asan guard postgres  ## Everything that must pass: checks, debug and address-sanitizer builds, the guard, all tests but the slow ones
+test: build check debug asan guard postgres chromium  ## Everything that must pass: checks, debug and address-sanitizer builds, the guard, all tests but the slow ones
 	$(BIN)/python -m pytest -m "not slow"
 
 .PHONY: postgres
 postgres:  ## Find PostgreSQL's server programs, or install them; the tests of live tables start a server of their own
 	@scripts/postgres.sh --install || echo "Tests that need it are skipped."
+
+.PHONY: chromium
+chromium:  ## Find Chromium, or install it; a test prints certificates with it
+	@command -v chromium || scripts/install_package.sh chromium || echo "Tests that need it are skipped."
 
 .PHONY: test-slow
 test-slow: build postgres  ## The slow tests, and the state machine for a long time

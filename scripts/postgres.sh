@@ -16,15 +16,7 @@ found() {
     return 1
 }
 
-as_root() {
-    if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
 if found; then exit; fi
-if [ "${1:-}" = --install ] && command -v apt-get >/dev/null; then
-    export DEBIAN_FRONTEND=noninteractive
-    { as_root apt-get update && as_root apt-get install --yes --no-install-recommends postgresql; } >&2
-    if found; then exit; fi
-fi
+if [ "${1:-}" = --install ] && "$(dirname "$0")/install_package.sh" postgresql && found; then exit; fi
 echo "There is no PostgreSQL server: install the package postgresql of your system." >&2
 exit 1

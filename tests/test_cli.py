@@ -639,6 +639,8 @@ def test_watch_syncs_on_change_and_ends_cleanly(database: Database, home: Path, 
             if list((home / "clinic").glob("snapshot-*")):
                 break
             time.sleep(0.1)
+        else:
+            pytest.fail("No snapshot was stored within 10 seconds.")
         watcher.send_signal(getattr(signal, how))
         _, errors = watcher.communicate(timeout=30)
         assert (watcher.returncode, errors) == (0, "Stopped.\n")
