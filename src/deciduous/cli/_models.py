@@ -66,11 +66,14 @@ def chosen_rows(
 def names_of(forest: DareForestClassifier, texts: list[str]) -> list[Any]:
     """Ids of rows of a forest, from text."""
     kind: type = {None: int, "s": str, "u": UUID}[forest._names.kind]
-    try:
-        return [kind(text) for text in texts]
-    except ValueError as error:
-        words = {int: "whole numbers", UUID: "UUIDs"}[kind]
-        raise InvalidInputError(f"The rows of this forest are named by {words}: {error}.") from None
+    names = []
+    for text in texts:
+        try:
+            names.append(kind(text))
+        except ValueError:
+            words = {int: "whole numbers", UUID: "UUIDs"}[kind]
+            raise InvalidInputError(f"The rows of this forest are named by {words}, but got {text!r}.") from None
+    return names
 
 
 def _subject(forest: DareForestClassifier, text: str) -> Any:
