@@ -236,6 +236,7 @@ TUNINGS: SearchStrategy[Tuning] = st.fixed_dictionaries(
         "max_bytes_per_row": st.sampled_from([16, 1_000_000, 1_000_000]),
         "min_alternate_rows": st.sampled_from([1, 4, 100]),
         "max_alternate_share": st.sampled_from([0.5, 3.0]),
+        "max_postponed_rows": st.sampled_from([0, 5, 512]),
         "min_sampled_rows": st.sampled_from([1, 2, 5, 10_000]),
         "max_codes": st.sampled_from([1, 3, 256]),
         "reserve": st.sampled_from([0, 1, 5]),

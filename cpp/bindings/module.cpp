@@ -137,6 +137,7 @@ void bind_params(nb::module_& m) {
         .def_rw("max_bytes_per_row", &Tuning::max_bytes_per_row)
         .def_rw("min_alternate_rows", &Tuning::min_alternate_rows)
         .def_rw("max_alternate_share", &Tuning::max_alternate_share)
+        .def_rw("max_postponed_rows", &Tuning::max_postponed_rows)
         .def_rw("min_sampled_rows", &Tuning::min_sampled_rows)
         .def_rw("max_codes", &Tuning::max_codes)
         .def_rw("reserve", &Tuning::reserve);
@@ -209,22 +210,22 @@ void bind_updates(nb::class_<Forest>& forest) {
             "lazy"_a, "progress"_a.none())
         .def(
             "deletion_cost",
-            [](Forest const& self, Ids ids, std::size_t n_threads) {
+            [](Forest const& self, Ids ids, std::size_t n_threads, bool lazy) {
                 nb::gil_scoped_release const unlocked;
-                return self.deletion_cost(as_span(ids), {n_threads, false});
+                return self.deletion_cost(as_span(ids), {n_threads, lazy});
             },
-            "ids"_a, "n_threads"_a)
+            "ids"_a, "n_threads"_a, "lazy"_a)
         .def(
             "deletion_costs",
-            [](Forest const& self, Ids ids, std::size_t n_threads) {
+            [](Forest const& self, Ids ids, std::size_t n_threads, bool lazy) {
                 std::vector<std::uint64_t> costs;
                 {
                     nb::gil_scoped_release const unlocked;
-                    costs = self.deletion_costs(as_span(ids), {n_threads, false});
+                    costs = self.deletion_costs(as_span(ids), {n_threads, lazy});
                 }
                 return to_numpy(std::move(costs));
             },
-            "ids"_a, "n_threads"_a);
+            "ids"_a, "n_threads"_a, "lazy"_a);
 }
 
 void bind_reading(nb::class_<Forest>& forest) {

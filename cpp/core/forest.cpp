@@ -214,7 +214,7 @@ UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& ho
     TreeContext const its_context = context();
     parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
         Changes const changes{by_tree.empty() ? rows.all() : std::span(by_tree[t]), {}};
-        costs[worker].merge(plan_update(its_context, trees_[t], changes, *workers[worker]));
+        costs[worker].merge(plan_update(its_context, trees_[t], changes, how.lazy, *workers[worker]));
     });
     UpdateCost total;
     for (UpdateCost const& cost : costs)
@@ -235,7 +235,7 @@ std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Ex
         ChangedRows row(data_, {&slot, 1});
         auto const add_tree = [&](std::uint32_t t) {
             Changes const changes{row.all(), {}};
-            costs[i] += plan_update(its_context, trees_[t], changes, *workers[worker]).total_rows_retrained();
+            costs[i] += plan_update(its_context, trees_[t], changes, how.lazy, *workers[worker]).total_rows_retrained();
         };
         if (all_in_all)
             for (std::uint32_t t = 0; t < params_.n_trees; ++t)

@@ -36,6 +36,9 @@ struct Tuning {
     // aside in a tree has at most this many times the rows of the forest.
     std::uint32_t min_alternate_rows = 100;
     double max_alternate_share = 1.0;
+    // A lazy forest leaves splits over at most this many rows unbuilt where it would have to look at the rows to decide:
+    // most of them stay what they were, but finding out takes longer than all else in a deletion.
+    std::uint32_t max_postponed_rows = 512;
     // Below this many rows sorting a column beats two passes of hash sampling.
     std::uint32_t min_sampled_rows = 48;
     // Columns of at most this many distinct values are kept as a byte per row with a dictionary.

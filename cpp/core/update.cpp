@@ -81,8 +81,21 @@ private:
         else {
             Loan rows(worker_.buffers);
             rows_after(index, changes, *rows);
-            visit_many(index, place, changes, *rows);
+            if (is_postponed(rows->size()))
+                postpone(index, place, *rows);
+            else
+                visit_many(index, place, changes, *rows);
         }
+    }
+
+    // Whether a split over so many rows that cannot decide without them is left unbuilt.
+    bool is_postponed(std::size_t n_rows) const { return lazy_ && n_rows <= context_.tuning.max_postponed_rows; }
+
+    void postpone(NodeIndex index, Place place, std::span<Slot const> rows) {
+        auto const counts = grower_.count_classes(rows);
+        cost_.record(place.depth, sum(counts));
+        if constexpr (kApplies)
+            tree_.make_unbuilt(index, counts, rows);
     }
 
     void visit_leaf(NodeIndex index, Place place, Changes const& changes) {
@@ -163,6 +176,10 @@ private:
                 decision.split = grower_.best_split(stats, place.key, sampling);
             } else {
                 rows_after(index, changes, *rows);
+                if (is_postponed(rows->size())) {
+                    postpone(index, place, *rows);
+                    return;
+                }
                 decision = decide_from_rows(stats, knowledge, grower_.view(*rows, place.key), changes, sampling);
             }
         }
@@ -580,8 +597,9 @@ private:
 
 }  // namespace
 
-UpdateCost plan_update(TreeContext const& context, Tree const& tree, Changes const& changes, Worker& worker) {
-    return UpdateWalk<Tree const>(context, tree, false, worker).run(changes);
+UpdateCost plan_update(TreeContext const& context, Tree const& tree, Changes const& changes, bool lazy,
+                       Worker& worker) {
+    return UpdateWalk<Tree const>(context, tree, lazy, worker).run(changes);
 }
 
 UpdateCost apply_update(TreeContext const& context, Tree& tree, Changes const& changes, bool lazy, Worker& worker) {

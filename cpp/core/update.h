@@ -25,10 +25,11 @@ struct UpdateCost {
 // The data set holds the removed rows still, and the added ones already.
 
 // The cost of the changes; nothing changes.
-[[nodiscard]] UpdateCost plan_update(TreeContext const& context, Tree const& tree, Changes const& changes,
+[[nodiscard]] UpdateCost plan_update(TreeContext const& context, Tree const& tree, Changes const& changes, bool lazy,
                                      Worker& worker);
 
-// Carries the changes out. If lazy, subtrees that would have to be grown again are left unbuilt.
+// Carries the changes out. If lazy, subtrees that would have to be grown again are left unbuilt, and so are small ones
+// that may have to be.
 UpdateCost apply_update(TreeContext const& context, Tree& tree, Changes const& changes, bool lazy, Worker& worker);
 
 }  // namespace deciduous

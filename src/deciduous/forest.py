@@ -78,7 +78,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         an attribute. Categories are resolved by `fit` and are parameters from then on; other values, and missing ones
         if `fit` saw none, are none of them.
     lazy : bool, default=False
-        Postpone the retraining of subtrees until something reads them. The forest is the same in the end.
+        Postpone the retraining of subtrees until something reads them, and for small ones also the question whether
+        they change at all. The forest is the same in the end.
     n_jobs : int or None, default=None
         Threads, over trees; -1 for all processors. The forest does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -323,14 +324,15 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def deletion_cost(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
         """The report that `delete` of these rows would return. Nothing changes.
 
-        With `lazy=True`, subtrees whose retraining is already postponed cost nothing more.
+        With `lazy=True`, small subtrees that would be left for later count as retrained, whether or not they will
+        change; those that were left before cost nothing more.
         """
         check_is_fitted(self)
         ids = settled(ids)
         with self._lock:
             row_ids = self._core_ids(ids, subjects)
             with self._naming_unknown(ids, row_ids):
-                cost = self._forest.deletion_cost(row_ids, n_threads(self.n_jobs))
+                cost = self._forest.deletion_cost(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
             return UpdateReport.from_core(self._names.shown_ids(row_ids.tolist()), cost)
 
     def deletion_costs(self, ids: Names) -> NDArray[np.int64]:
@@ -339,7 +341,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         ids = settled(ids)
         row_ids = self._names.core_ids(ids)
         with self._naming_unknown(ids, row_ids):
-            return self._forest.deletion_costs(row_ids, n_threads(self.n_jobs)).astype(np.int64)
+            return self._forest.deletion_costs(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy)).astype(np.int64)
 
     # ---------------------------------------------------------------------------------------------------- predicting
 

@@ -51,6 +51,7 @@ public:
         tuning_.max_bytes_per_row = static_cast<std::uint32_t>(pick(0, 2) == 0 ? pick(1, 64) : 1000000);
         tuning_.min_alternate_rows = static_cast<std::uint32_t>(pick(0, 1) == 0 ? 1 : pick(2, 300));
         tuning_.max_alternate_share = pick(0, 2) == 0 ? 0.3 : 3.0;
+        tuning_.max_postponed_rows = static_cast<std::uint32_t>(pick(0, 1) == 0 ? 512 : pick(0, 50));
         tuning_.min_sampled_rows = static_cast<std::uint32_t>(pick(1, 300));
         tuning_.max_codes = static_cast<std::uint32_t>(pick(0, 1) == 0 ? 256 : pick(1, 8));
         tuning_.reserve = static_cast<std::uint32_t>(pick(0, 3));
