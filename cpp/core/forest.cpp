@@ -115,6 +115,7 @@ void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote 
         [&](std::size_t t, std::size_t worker) {
             std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
             grower(*workers_[worker]).grow(trees_[t], Tree::kRoot, tree_rows, trees_[t].root());
+            trees_[t].trim();
         },
         progress);
     mutation.done();
@@ -488,6 +489,7 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
             std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
             Grower its_grower = grower(*workers_[worker]);
             read_tree(trees[t], trees_[t], tree_rows, params_, its_grower, data_.n_attributes());
+            trees_[t].trim();
         },
         progress);
     mutation.done();

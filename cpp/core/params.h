@@ -34,10 +34,10 @@ struct Tuning {
     std::uint32_t max_bytes_per_row = 5;
     // Children of splits over at least this many rows are set aside when the split loses, as long as all that is set
     // aside in a tree has at most this many times the rows of the forest.
-    std::uint32_t min_alternate_rows = 100;
-    double max_alternate_share = 1.0;
-    // A lazy forest leaves splits over at most this many rows unbuilt where it would have to look at the rows to decide:
-    // most of them stay what they were, but finding out takes longer than all else in a deletion.
+    std::uint32_t min_alternate_rows = 2000;
+    double max_alternate_share = 1.5;
+    // A lazy forest leaves splits over at most this many rows unbuilt where it would have to look at the rows to
+    // decide: most of them stay what they were, but finding out takes longer than all else in a deletion.
     std::uint32_t max_postponed_rows = 512;
     // Below this many rows sorting a column beats two passes of hash sampling.
     std::uint32_t min_sampled_rows = 48;

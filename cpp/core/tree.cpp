@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "room.h"
+
 namespace deciduous {
 
 namespace {
@@ -218,7 +220,7 @@ NodeIndex Tree::allocate_pair() {
     NodeIndex pair = 0;
     if (free_pairs_.empty()) {
         pair = static_cast<NodeIndex>(nodes_.size());
-        nodes_.resize(nodes_.size() + 2);
+        lengthen(nodes_, 2);
     } else {
         pair = free_pairs_.back();
         free_pairs_.pop_back();
@@ -263,7 +265,7 @@ void Tree::set_stats(NodeIndex index, SplitStats const& stats) {
     std::uint32_t place = 0;
     if (free_stats_.empty()) {
         place = static_cast<std::uint32_t>(stats_.size());
-        stats_.emplace_back();
+        lengthen(stats_, 1);
     } else {
         place = free_stats_.back();
         free_stats_.pop_back();
@@ -306,6 +308,12 @@ void Tree::widen(std::size_t n_classes) {
             drop_stats(index);
     blocks_ = std::move(wide);
     n_classes_ = n_classes;
+}
+
+void Tree::trim() {
+    deciduous::trim(nodes_);
+    deciduous::trim(stats_);
+    blocks_.trim();
 }
 
 TreeMemory Tree::memory() const {

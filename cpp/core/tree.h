@@ -122,6 +122,9 @@ public:
     void drop_stats(NodeIndex index);
 
     void widen(std::size_t n_classes);
+
+    // Gives back the memory that growing reserved in vain.
+    void trim();
     [[nodiscard]] TreeMemory memory() const;
 
 private:

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "room.h"
+
 namespace deciduous {
 
 class WordBlocks {
@@ -26,7 +28,7 @@ public:
         if (words_.size() + capacity > std::numeric_limits<Offset>::max())
             throw std::length_error("the leaves of a tree hold more than 2^32 numbers");
         auto const offset = static_cast<Offset>(words_.size());
-        words_.resize(words_.size() + capacity);
+        lengthen(words_, capacity);
         return offset;
     }
 
@@ -47,6 +49,8 @@ public:
     [[nodiscard]] std::span<std::uint32_t const> block(Offset offset, std::size_t n_words) const {
         return {words_.data() + offset, n_words};
     }
+
+    void trim() { deciduous::trim(words_); }
 
     [[nodiscard]] std::size_t memory() const {
         std::size_t bytes = words_.capacity() * sizeof(std::uint32_t);
