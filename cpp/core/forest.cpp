@@ -109,12 +109,12 @@ void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote 
     std::vector<Slot> const slots = data_.insert(ids, rows, votes);
     count_rows(slots);
     auto const by_tree = rows_by_tree<Slot>(slots);
-    workers_ = make_workers(n_workers(trees_.size(), how.n_threads));
+    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
     parallel_for(
         trees_.size(), how.n_threads,
         [&](std::size_t t, std::size_t worker) {
             std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
-            grower(*workers_[worker]).grow(trees_[t], Tree::kRoot, tree_rows, trees_[t].root());
+            grower(*workers[worker]).grow(trees_[t], Tree::kRoot, tree_rows, trees_[t].root());
             trees_[t].trim();
         },
         progress);
@@ -482,12 +482,12 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
     std::vector<Slot> const slots = data_.insert(stored.ids, matrix, stored.votes);
     count_rows(slots);
     auto const by_tree = rows_by_tree<Slot>(slots);
-    workers_ = make_workers(n_workers(trees_.size(), how.n_threads));
+    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
     parallel_for(
         trees_.size(), how.n_threads,
         [&](std::size_t t, std::size_t worker) {
             std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
-            Grower its_grower = grower(*workers_[worker]);
+            Grower its_grower = grower(*workers[worker]);
             read_tree(trees[t], trees_[t], tree_rows, params_, its_grower, data_.n_attributes());
             trees_[t].trim();
         },

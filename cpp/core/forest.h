@@ -141,7 +141,7 @@ private:
     Classes classes_;
     std::vector<Count> totals_;
     std::vector<Tree> trees_;
-    std::vector<std::unique_ptr<Worker>> workers_;  // of calls that run alone
+    std::vector<std::unique_ptr<Worker>> workers_;  // kept from one update to the next
     std::size_t n_nodes_hashed_ = 0;
     bool is_broken_ = false;
     mutable FairSharedMutex mutex_;
