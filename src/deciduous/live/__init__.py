@@ -7,8 +7,10 @@ from importlib.util import find_spec
 if find_spec("sqlalchemy") is None:
     raise ImportError("Live tables need SQLAlchemy: pip install 'deciduous[live]', or 'deciduous[postgres]'.")
 
-from .live_forest import ErasureReport, LiveForest, LiveVerification, SyncReport, read_record
+from .live_forest import LiveForest
 from .receipts import Receipt
+from .record import read_record
+from .reports import ErasureReport, LiveVerification, SyncReport
 from .requests import Request, Requests
 
 __all__ = [

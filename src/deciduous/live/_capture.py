@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,39 +24,47 @@ class Captured:
 
 
 class Capture:
-    """The triggers of one live forest. An entry without an id says that any row may have changed."""
+    """The triggers of one live forest. An entry without an id says that any row may have changed.
+
+    Everything has one name, made of letters that need no care in statements: a table may be called what it likes.
+    """
 
     def __init__(self, source: Source, id: str, token: str) -> None:
         self._source = source
         self._id = id
-        self.name = f"deciduous_{source.name[:30]}_{token}"
+        self.name = f"deciduous_{re.sub(r'[^a-zA-Z0-9]', '_', source.name[:30])}_{token}"
+        self._triggers = [f"{self.name}_{what}" for what in (EVENTS if source.is_sqlite else ("row", "truncate"))]
         self._log = sa.table(self.name, sa.column("number"), sa.column("id"), schema=source.schema)
 
     @cached_property
-    def _quoted(self) -> dict[str, str]:
-        """Names as statements have them. With the schema, as the function of PostgreSQL looks nowhere else."""
-        source = self._source
-        quote = source.engine.dialect.identifier_preparer.quote
-        schema = source.schema
-        if schema is None and not source.is_sqlite:
-            schema = sa.inspect(source.engine).default_schema_name
-        prefix = "" if schema is None else f"{quote(schema)}."
+    def _schema(self) -> str | None:
+        """Named also where it is the default: the function of PostgreSQL looks nowhere else."""
+        if self._source.schema is None and not self._source.is_sqlite:
+            return sa.inspect(self._source.engine).default_schema_name
+        return self._source.schema
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """Names as statements have them."""
+        quote = self._source.engine.dialect.identifier_preparer.quote
+        prefix = "" if self._schema is None else f"{quote(self._schema)}."
         return {
             "log": prefix + quote(self.name),
-            "table": prefix + quote(source.name),
+            "table": prefix + quote(self._source.name),
             "function": prefix + quote(self.name),
             "id": quote(self._id),
+            "channel": self.name,
         }
 
     def install(self) -> None:
         """Begin to capture. What changed before is found by comparing, once."""
-        self._source.require_table("capture changes of")
+        require_capturable(self._source)
         with self._source.writing() as connection:
             if self.is_installed(connection):
                 return
             self._remove(connection)
             for statement in self._statements():
-                connection.exec_driver_sql(statement.format(**self._quoted))
+                connection.exec_driver_sql(statement.format(**self._names))
             connection.execute(sa.insert(self._log).values(id=None))
 
     def remove(self) -> None:
@@ -65,19 +74,10 @@ class Capture:
 
     def is_installed(self, connection: sa.Connection) -> bool:
         """Whether all triggers are there: a table that was made anew has lost them."""
-        if self._source.is_sqlite:
-            query = (
-                "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND name LIKE :name "
-                "AND lower(tbl_name) = lower(:table)"
-            )
-            values = {"table": self._source.name, "name": f"{self.name}%"}
-            return bool(connection.execute(sa.text(query), values).scalar_one() == len(EVENTS))
-        query = (
-            "SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass(:table) AND tgname LIKE :name "
-            "AND tgenabled <> 'D'"
-        )
-        values = {"table": self._quoted["table"], "name": f"{self.name}%"}
-        return bool(connection.execute(sa.text(query), values).scalar_one() == 2)
+        query = sa.text(SQLITE_TRIGGERS if self._source.is_sqlite else POSTGRES_TRIGGERS)
+        values = {"table": self._source.name, "schema": self._schema}
+        found = set(connection.execute(query.columns(sa.column("name")), values).scalars())
+        return found.issuperset(self._triggers)
 
     def captured(self, connection: sa.Connection) -> Captured:
         """All entries that can be seen."""
@@ -102,18 +102,13 @@ class Capture:
         if self._source.is_sqlite:
             return [
                 "CREATE TABLE {log} (number INTEGER PRIMARY KEY, id)",
-                *(_sqlite_trigger(self.name, event) for event in EVENTS),
+                *map(_sqlite_trigger, self._triggers, EVENTS),
             ]
-        if self._source.engine.dialect.name != "postgresql":
-            raise InvalidInputError(
-                f"Capture works with SQLite and PostgreSQL, and not with {self._source.engine.dialect.name}. "
-                "Without it, changes are found by comparing."
-            )
-        row, truncate = (f"{self.name}_{what}" for what in ("row", "truncate"))
+        row, truncate = self._triggers
         return [
             "CREATE TABLE {log} AS SELECT {id} AS id FROM {table} WHERE false",
             "ALTER TABLE {log} ADD COLUMN number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-            POSTGRES_FUNCTION.replace("CHANNEL", self.name),
+            POSTGRES_FUNCTION,
             f'CREATE TRIGGER "{row}" AFTER INSERT OR UPDATE OR DELETE ON {{table}} '
             "FOR EACH ROW EXECUTE FUNCTION {function}()",
             f'CREATE TRIGGER "{truncate}" AFTER TRUNCATE ON {{table}} '
@@ -122,22 +117,39 @@ class Capture:
 
     def _remove(self, connection: sa.Connection) -> None:
         if self._source.is_sqlite:
-            for event in EVENTS:
-                connection.exec_driver_sql(f'DROP TRIGGER IF EXISTS "{self.name}_{event}"')
+            for trigger in self._triggers:
+                connection.exec_driver_sql(f'DROP TRIGGER IF EXISTS "{trigger}"')
         else:  # and with the function its triggers
-            connection.exec_driver_sql("DROP FUNCTION IF EXISTS {function}() CASCADE".format(**self._quoted))
-        connection.exec_driver_sql("DROP TABLE IF EXISTS {log}".format(**self._quoted))
+            connection.exec_driver_sql("DROP FUNCTION IF EXISTS {function}() CASCADE".format(**self._names))
+        connection.exec_driver_sql("DROP TABLE IF EXISTS {log}".format(**self._names))
+
+
+def require_capturable(source: Source) -> None:
+    """Raises unless triggers can be put on the source."""
+    source.require_table("capture changes of")
+    if source.engine.dialect.name not in ("sqlite", "postgresql"):
+        raise InvalidInputError(
+            f"Capture works with SQLite and PostgreSQL, and not with {source.engine.dialect.name}. "
+            "Without it, changes are found by comparing."
+        )
 
 
 def _sqlite_trigger(name: str, event: str) -> str:
     rows = {"insert": ["NEW"], "update": ["OLD", "NEW"], "delete": ["OLD"]}[event]
     inserts = " ".join(f"INSERT INTO {{log}} (id) VALUES ({row}.{{id}});" for row in rows)
-    return f'CREATE TRIGGER "{name}_{event}" AFTER {event.upper()} ON {{table}} BEGIN {inserts} END'
+    return f'CREATE TRIGGER "{name}" AFTER {event.upper()} ON {{table}} BEGIN {inserts} END'
 
+
+SQLITE_TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = lower(:table)"
+POSTGRES_TRIGGERS = """
+SELECT tgname AS name FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE relname = :table AND nspname = :schema AND tgenabled <> 'D'
+"""
 
 # Runs with the rights of its owner, so that whoever may change the table needs none on the log.
 POSTGRES_FUNCTION = """
-CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+CREATE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $capture$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
         INSERT INTO {log} (id) VALUES (NULL);
@@ -148,7 +160,7 @@ BEGIN
     IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND NEW.{id} IS DISTINCT FROM OLD.{id}) THEN
         INSERT INTO {log} (id) VALUES (NEW.{id});
     END IF;
-    PERFORM pg_notify('CHANNEL', '');
+    PERFORM pg_notify('{channel}', '');
     RETURN NULL;
-END $$
+END $capture$
 """

@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 
 from ._digests import SIZE
 from ._rows import EncodedRows, refuse_duplicates
+from ._settings import Settings
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Rows that came, went, or are others than before; and all rows of the table, if somebody asked for them."""
+    """Rows that came, went, or are others than before; and what the forest, which may lack rows, makes of that."""
 
     added: EncodedRows  # the new versions of updated rows among them
     gone: NDArray[Any]  # what was known of rows that are gone or updated
     updated: NDArray[np.int64]  # ids
-    everything: EncodedRows | None = None
+    to_learn: EncodedRows  # the added rows, and those that the forest lacks
+    to_forget: NDArray[np.int64]  # ids of the rows that are gone or updated, without those that the forest lacks
 
     def __bool__(self) -> bool:
         return len(self.added) + len(self.gone) > 0
@@ -42,15 +44,19 @@ class Changes:
 
 
 class Comparison:
-    """Compares rows, batch by batch, with those that are held; memory goes by what differs."""
+    """Compares rows, batch by batch, with those that are held; memory goes by what differs and what is to be learned.
 
-    def __init__(self, held: NDArray[Any], n_columns: int, *, keeps_everything: bool = False) -> None:
+    All rows that are held have been learned by the forest, unless `is_learned` says otherwise.
+    """
+
+    def __init__(self, held: NDArray[Any], settings: Settings, is_learned: NDArray[np.bool_] | None = None) -> None:
         self._held = held
-        self._n_columns = n_columns
+        self._n_columns = len(settings.columns)
+        self._is_learned = np.ones(len(held), dtype=bool) if is_learned is None else is_learned
         self._is_present = np.zeros(len(held), dtype=bool)
         self._is_updated = np.zeros(len(held), dtype=bool)
         self._fresh: list[EncodedRows] = []
-        self._everything: list[EncodedRows] | None = [] if keeps_everything else None
+        self._lacking: list[EncodedRows] = []
 
     def see(self, rows: EncodedRows) -> None:
         """Take in rows that the table has."""
@@ -67,8 +73,10 @@ class Comparison:
         self._is_updated[inside[is_known & ~is_same]] = True
         if not is_same.all():
             self._fresh.append(rows.only(~is_same))
-        if self._everything is not None:
-            self._everything.append(rows)
+        is_lacking = is_same.copy()
+        is_lacking[is_same] = ~self._is_learned[inside[is_same]]
+        if is_lacking.any():
+            self._lacking.append(rows.only(is_lacking))
 
     def changes(self, among: NDArray[np.int64] | None = None) -> Changes:
         """What differs, if the rows seen are all that the table has, or all that it has of some ids."""
@@ -78,11 +86,13 @@ class Comparison:
         added = EncodedRows.together(self._fresh, self._n_columns)
         if len(np.unique(added.known["id"])) < len(added):
             refuse_duplicates()
+        is_outdated = is_gone | self._is_updated
         return Changes(
             added=added,
-            gone=self._held[is_gone | self._is_updated],
+            gone=self._held[is_outdated],
             updated=self._held["id"][self._is_updated],
-            everything=None if self._everything is None else EncodedRows.together(self._everything, self._n_columns),
+            to_learn=EncodedRows.together([added, *self._lacking], self._n_columns) if self._lacking else added,
+            to_forget=self._held["id"][is_outdated & self._is_learned],
         )
 
 

@@ -33,13 +33,9 @@ class Folder:
         """The file of the durable state."""
         return self.path / STATE
 
-    def part_name(self, kind: str) -> str:
-        """A name that no part has."""
-        return f"{kind}-{secrets.token_hex(8)}"
-
     def write_part(self, kind: str, pieces: list[Section]) -> str:
         """Write a new file and make sure that it is on the disk. It counts only once the state names it."""
-        name = self.part_name(kind)
+        name = f"{kind}-{secrets.token_hex(8)}"
         write_atomically(self.path / name, pieces)
         return name
 

@@ -19,12 +19,8 @@ from ._folder import Folder
 from ._rows import ROW
 
 ROWS_PER_BUCKET = 2_000
+CROWDED = 4  # times as many rows, and the index is divided anew
 MIX = np.uint64(0x9E3779B97F4A7C15)
-
-
-def n_buckets_for(n_rows: int) -> int:
-    """How many buckets a table of this size gets."""
-    return max(1, n_rows // ROWS_PER_BUCKET)
 
 
 class RowIndex:
@@ -32,7 +28,13 @@ class RowIndex:
 
     def __init__(self, buckets: Mapping[int, NDArray[Any]], n_buckets: int) -> None:
         self._buckets = dict(buckets)
-        self._n_buckets = n_buckets
+        self.n_buckets = n_buckets
+
+    @classmethod
+    def of(cls, rows: NDArray[Any]) -> tuple[Self, dict[int, NDArray[Any]]]:
+        """The index of these rows, and its buckets."""
+        nothing = cls({}, max(1, len(rows) // ROWS_PER_BUCKET))
+        return nothing.changed(np.empty(0, dtype=np.int64), rows)
 
     @classmethod
     def read(cls, folder: Folder, files: Mapping[int, str], n_buckets: int) -> Self:
@@ -49,7 +51,12 @@ class RowIndex:
         return sum(map(len, self._buckets.values()))
 
     def changed(self, gone: NDArray[np.int64], come: NDArray[Any]) -> tuple[Self, dict[int, NDArray[Any]]]:
-        """The index without some rows and with others, and the buckets that differ."""
+        """The index without some rows and with others, and the buckets that differ.
+
+        An index that has become crowded is divided anew, so that a change of few rows stays a change of small files.
+        """
+        if len(self) - len(gone) + len(come) > CROWDED * ROWS_PER_BUCKET * self.n_buckets:
+            return self.of(np.concatenate([self.rows[~np.isin(self.rows["id"], gone)], come]))
         gone_from, come_to = self._bucket_of(gone), self._bucket_of(come["id"])
         fresh: dict[int, NDArray[Any]] = {}
         for number in np.union1d(gone_from, come_to).tolist():
@@ -57,11 +64,11 @@ class RowIndex:
             kept = old[~np.isin(old["id"], gone[gone_from == number])]
             rows = np.concatenate([kept, come[come_to == number]])
             fresh[number] = rows[np.argsort(rows["id"])]
-        return type(self)(self._buckets | fresh, self._n_buckets), fresh
+        return type(self)(self._buckets | fresh, self.n_buckets), fresh
 
     def _bucket_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         mixed = ids.astype(np.uint64) * MIX
-        return ((mixed >> np.uint64(32)) % np.uint64(self._n_buckets)).astype(np.int64)
+        return ((mixed >> np.uint64(32)) % np.uint64(self.n_buckets)).astype(np.int64)
 
 
 def write_bucket(folder: Folder, rows: NDArray[Any]) -> str:

@@ -59,13 +59,13 @@ class Encoder:
     """Turns rows, as `Settings.source_columns` orders their values, into what the forest takes."""
 
     def __init__(self, settings: Settings, key: bytes) -> None:
-        self._settings = settings
+        self.settings = settings
         self._key = key
         self._names = RowNames(settings.id_kind)
 
     def encoded(self, rows: Sequence[Sequence[Any]]) -> EncodedRows:
         """Rows of one batch."""
-        settings = self._settings
+        settings = self.settings
         if not rows:
             return EncodedRows.together([], len(settings.columns))
         ids, labels, *rest = zip(*rows, strict=True)
@@ -81,14 +81,14 @@ class Encoder:
     def matrix(self, columns: Sequence[Sequence[Any]]) -> NDArray[np.float32]:
         """The values that trees split on, column by column."""
         n_rows = len(columns[0])
-        matrix = np.empty((n_rows, len(self._settings.columns)), dtype=np.float32)
-        for place, (column, values) in enumerate(zip(self._settings.columns, columns, strict=True)):
+        matrix = np.empty((n_rows, len(self.settings.columns)), dtype=np.float32)
+        for place, (column, values) in enumerate(zip(self.settings.columns, columns, strict=True)):
             matrix[:, place] = _numbers(column, values) if column.categories is None else _numbered(column, values)
         return matrix
 
     def core_ids(self, ids: Sequence[Any]) -> NDArray[np.int64]:
         """The core's ids of rows."""
-        name, kind = self._settings.id, self._settings.id_kind
+        name, kind = self.settings.id, self.settings.id_kind
         if any(NAMES.get(its, its) != kind for its in set(map(type, ids))):
             kinds = ", ".join(sorted(its.__name__ for its in set(map(type, ids))))
             raise SchemaChangedError(
@@ -102,9 +102,9 @@ class Encoder:
 
     def subject(self, given: Any) -> Any:
         """A subject that a user names, as the table has it; integers and UUIDs may come as text."""
-        if self._settings.subject is None:
+        if self.settings.subject is None:
             raise InvalidInputError("This live forest has no column of subjects. Delete the rows by SQL, and sync.")
-        kind = self._settings.subject_kind
+        kind = self.settings.subject_kind
         expected = {its: of for of, its in NAMES.items()}[kind]
         try:
             plain = given.item() if isinstance(given, np.generic) else given
@@ -124,11 +124,11 @@ class Encoder:
     def _subject_digests(self, subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.uint64]:
         if subjects is None:
             return np.zeros((n_rows, 2), dtype="<u8")
-        kind = self._settings.subject_kind
+        kind = self.settings.subject_kind
         wrong = [its for its in set(map(type, subjects)) - {type(None)} if NAMES.get(its, its) != kind]
         if wrong:
             raise SchemaChangedError(
-                str(self._settings.subject),
+                str(self.settings.subject),
                 f"named subjects by {_kind_name(kind)}, but now also holds values of the type {wrong[0].__name__}",
                 "Change the values back, or create the live forest anew.",
             )
@@ -158,17 +158,8 @@ class Encoder:
 
 def plain_labels(name: str, labels: Sequence[Any], is_text: bool) -> list[Any]:
     """Labels as plain strings or numbers."""
-    types = set(map(type, labels))
-    wrong = types - ({str} if is_text else NUMBERS)
-    if wrong:
-        raise SchemaChangedError(
-            name,
-            f"is the target and held {'text' if is_text else 'numbers'}, but now holds {wrong.pop().__name__}",
-            "Change the values back, or create the live forest anew.",
-        )
-    if Decimal in types:
-        return [_plain_number(label) for label in labels]
-    return list(labels)
+    _require_types(name, labels, is_text)
+    return list(labels) if is_text else [_plain_number(label) for label in labels]
 
 
 def _plain_number(value: Any) -> Any:
@@ -179,13 +170,7 @@ def _plain_number(value: Any) -> Any:
 
 def _numbers(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:
     """A column of numbers, by way of doubles; missing values are NaN."""
-    wrong = set(map(type, values)) - NUMBERS - {type(None)}
-    if wrong:
-        raise SchemaChangedError(
-            column.name,
-            f"held numbers, but now holds values of the type {wrong.pop().__name__}",
-            "Change the values back, or create the live forest anew.",
-        )
+    _require_types(column.name, values, is_text=False)
     try:
         with np.errstate(over="ignore"):
             numbers = np.array(values, dtype=np.float64).astype(np.float32)
@@ -202,6 +187,9 @@ def _numbers(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:
 def _numbered(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:
     """A column of categories, as their numbers; NaN for what is none of them."""
     categories = column.categories or ()
+    kinds = {type(name) for name in categories if name is not None}
+    if kinds:  # with the last name the kind is forgotten, too
+        _require_types(column.name, values, is_text=str in kinds)
     number_of: dict[Any, float] = {value: number for number, value in enumerate(categories) if value is not None}
     if column.has_missing:
         number_of[None] = len(categories)
@@ -211,6 +199,16 @@ def _numbered(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:
         raise SchemaChangedError(
             column.name, "holds lists or other values that cannot be categories", "Convert it, for example in a view."
         ) from None
+
+
+def _require_types(name: str, values: Sequence[Any], is_text: bool) -> None:
+    wrong = set(map(type, values)) - ({str} if is_text else NUMBERS) - {type(None)}
+    if wrong:
+        raise SchemaChangedError(
+            name,
+            f"held {'text' if is_text else 'numbers'}, but now holds values of the type {wrong.pop().__name__}",
+            "Change the values back, or create the live forest anew.",
+        )
 
 
 def _kind_name(kind: str | None) -> str:

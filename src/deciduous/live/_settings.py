@@ -49,7 +49,6 @@ class Settings:
     target_is_text: bool = False
     params: dict[str, Any] = field(default_factory=dict)  # of the estimator, resolved: with seed and class weights
     captures: bool = False
-    n_buckets: int = 1
 
     @property
     def source_columns(self) -> list[str]:

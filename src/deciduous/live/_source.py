@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ from ._settings import LiveColumn, Settings
 
 CHUNK = 10_000  # rows in memory as Python values
 KEYS = 500  # values in one statement
+NAME = r'"(?:[^"]|"")+"|[^".][^.]*'  # of a table or schema, in quotes if it has a dot
 
 
 def stored_url(url: str) -> str:
@@ -55,9 +57,8 @@ class Source:
             raise InvalidInputError("Give either `table`, the name of a table or view, or `source`, a query.")
         self.engine = engine
         self.is_sqlite = engine.dialect.name == "sqlite"
-        self._query = None if query is None else query.strip().rstrip(";")
-        *schema, name = (table or "").split(".")
-        self.schema, self.name = (schema[0] if schema else None), name
+        self._query = None if query is None else _as_text(query)
+        self.schema, self.name = (None, "") if table is None else _names(table)
 
     @classmethod
     def of(cls, engine: sa.Engine, settings: Settings) -> Source:
@@ -67,20 +68,32 @@ class Source:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """A connection that sees one state of the database, whatever others write meanwhile."""
-        level = "AUTOCOMMIT" if self.is_sqlite else "REPEATABLE READ"
-        with self.engine.connect().execution_options(isolation_level=level) as connection:
-            if self.is_sqlite:  # the driver would begin a transaction with the first change only
-                connection.exec_driver_sql("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.exec_driver_sql("ROLLBACK") if self.is_sqlite else connection.rollback()
+        with self._transaction("REPEATABLE READ", "BEGIN") as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """A transaction."""
-        with self.engine.begin() as connection:
+        """A transaction, to which making and dropping tables and triggers belong."""
+        with self._transaction("READ COMMITTED", "BEGIN IMMEDIATE") as connection:
             yield connection
+
+    @contextmanager
+    def _transaction(self, level: str, sqlite_begin: str) -> Iterator[sa.Connection]:
+        if not self.is_sqlite:
+            with self.engine.connect().execution_options(isolation_level=level) as connection, connection.begin():
+                yield connection
+            return
+        # The driver would begin with the first change to a row only, and leave out what is read or made before.
+        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            driver: Any = connection.connection.driver_connection
+            connection.exec_driver_sql(sqlite_begin)
+            try:
+                yield connection
+                connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                if driver.in_transaction:  # some errors end it
+                    connection.exec_driver_sql("ROLLBACK")
+                raise
 
     def selectable(self, columns: Sequence[str]) -> sa.FromClause:
         """What rows are selected from."""
@@ -92,6 +105,7 @@ class Source:
     def column_names(self, connection: sa.Connection) -> list[str]:
         """All columns of the source."""
         if self._query is None:
+            self._require_there(sa.inspect(connection))
             everything: Any = sa.select(sa.text("*")).select_from(sa.table(self.name, schema=self.schema))
         else:
             everything = sa.select(sa.text("*")).select_from(sa.text(f"({self._query}) AS deciduous_source"))
@@ -134,13 +148,28 @@ class Source:
 
     def require_table(self, purpose: str) -> None:
         """Raises unless the source is a table."""
-        views = sa.inspect(self.engine).get_view_names(schema=self.schema) if self._query is None else []
-        if self._query is not None or self.name in views:
-            kind = "query" if self._query is not None else "view"
-            raise InvalidInputError(
-                f"The source is a {kind}, and only a table is something to {purpose}. Delete rows in the tables that "
-                "it reads, and sync."
-            )
+        if self._query is None:
+            inspector = sa.inspect(self.engine)
+            self._require_there(inspector)
+            if self._is_among(inspector.get_table_names(schema=self.schema)):
+                return
+        kind = "view" if self._query is None else "query"
+        raise InvalidInputError(
+            f"The source is a {kind}, and only a table is something to {purpose}. Delete rows in the tables that "
+            "it reads, and sync."
+        )
+
+    def _require_there(self, inspector: sa.Inspector) -> None:
+        if self.schema is not None and self.schema not in (schemas := inspector.get_schema_names()):
+            raise InvalidInputError(f"There is no schema {self.schema!r}. There are {shown(schemas, 20)}.")
+        if not inspector.has_table(self.name, schema=self.schema):
+            there = [*inspector.get_table_names(schema=self.schema), *inspector.get_view_names(schema=self.schema)]
+            raise InvalidInputError(f"There is no table or view {self.name!r}. There are {shown(there, 20) or 'none'}.")
+
+    def _is_among(self, names: Sequence[str]) -> bool:
+        if self.is_sqlite:  # to which Patients and patients are the same
+            return self.name.lower() in map(str.lower, names)
+        return self.name in names
 
     def leave_nothing(self, *, rewrite: bool) -> str | None:
         """Clear what deletions left in files of the database, where that can be done; what is left to do, in words."""
@@ -156,6 +185,27 @@ class Source:
         if is_busy:
             return "The database was busy, and its free pages or log may hold the deleted rows: VACUUM it."
         return None
+
+
+def _names(table: str) -> tuple[str | None, str]:
+    """The schema, if there is one, and the name that a user gives as one text."""
+    parts = re.fullmatch(f"(?:({NAME})\\.)?({NAME})", table)
+    if parts is None:
+        raise InvalidInputError(
+            f"`table` must be a name, or a schema and a name with a dot between them, but is {table!r}. Put a name "
+            'that has a dot itself in double quotes: "my.table".'
+        )
+    schema, name = (_unquoted(part) if part else None for part in parts.groups())
+    return schema, str(name)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
+
+
+def _as_text(query: str) -> str:
+    """A query to be put in brackets: it may end with a comment, and a colon in it is no parameter."""
+    return query.strip().rstrip(";").replace(":", "\\:") + "\n"
 
 
 def require_same_columns(settings: Settings, found: Sequence[str]) -> None:

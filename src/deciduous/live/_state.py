@@ -125,7 +125,7 @@ class State:
 
     @property
     def snapshot(self) -> str | None:
-        """The file of the forest as of the last receipt, if there is one."""
+        """The file of a forest that holds no row which is gone, if there is one."""
         name = self._get("snapshot")
         return None if name is None else str(name)
 
@@ -139,6 +139,16 @@ class State:
     def buckets(self) -> dict[int, str]:
         """The files of the index of rows."""
         return {row["number"]: row["file"] for row in self._database.execute("SELECT number, file FROM buckets")}
+
+    @property
+    def n_buckets(self) -> int:
+        """Into how many buckets the index of rows is divided; those without rows may have no file."""
+        return int(self._get("n_buckets"))
+
+    def divide_anew(self, n_buckets: int) -> None:
+        """Forget all buckets. To be called in the transaction that sets the new ones."""
+        self._database.execute("DELETE FROM buckets")
+        self._set("n_buckets", n_buckets)
 
     def set_buckets(self, files: dict[int, str]) -> None:
         """Other files for some buckets."""

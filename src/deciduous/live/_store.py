@@ -1,9 +1,10 @@
 """What a folder keeps, and the order in which it changes, so that a process may end at any moment.
 
 The forest is a function of the settings and of the rows of the table, so its snapshot is no more than a way to save
-time. A change removes the snapshot first; then one transaction of the state brings in the new index of rows, the
-receipt, and everything else; then the files that are named no more are removed. Before that transaction nothing has
-happened yet, and the next sync finds the same changes. After it, all is done.
+time. A change that takes away rows removes the snapshot first, because it holds them; one that only adds rows leaves
+it, and it is then behind. Then one transaction of the state brings in the new index of rows, the receipt, and
+everything else; then the files that are named no more are removed. Before that transaction nothing has happened yet,
+and the next sync finds the same changes. After it, all is done.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from .receipts import Receipt
 
 class Store:
     """A folder that this object alone has open."""
+
+    index: RowIndex
+    index_is_lost = False  # a file of it is missing or damaged; it is then empty, until the next commit
 
     def __init__(self, folder: Folder, state: State) -> None:
         self._folder = folder
@@ -55,21 +59,22 @@ class Store:
             folder.remove_strays({*files.values(), *filter(None, [state.snapshot])})
             state.finish_rewriting()
             store = cls(folder, state)
-            store.index = RowIndex.read(folder, files, state.settings.n_buckets)
+            try:
+                store.index = RowIndex.read(folder, files, state.n_buckets)
+            except (FileNotFoundError, CorruptModelError):
+                store.index, store.index_is_lost = RowIndex({}, state.n_buckets), True
         except BaseException:
             folder.close()
             raise
         return store
 
-    index: RowIndex
-
     def begin(self, settings: Settings, key: bytes, rows: NDArray[Any], receipt: Receipt) -> Receipt:
         """Make the first state."""
-        nothing = RowIndex({}, settings.n_buckets)
-        self.index, fresh = nothing.changed(np.empty(0, dtype=np.int64), rows)
+        self.index, fresh = RowIndex.of(rows)
         files = {number: write_bucket(self._folder, its) for number, its in fresh.items()}
         with self.state.transaction():
             self.state.begin_life(settings, key)
+            self.state.divide_anew(self.index.n_buckets)
             self.state.set_buckets(files)
             return self.state.append(receipt)
 
@@ -82,19 +87,25 @@ class Store:
         also: Callable[[], None],
     ) -> Receipt:
         """Apply a change to all that is kept. When this returns, nothing of rows that are gone is in any file."""
-        self.retire_snapshot()
+        holds_gone_rows = len(gone) > 0 or self.index_is_lost
+        if holds_gone_rows:
+            self.retire_snapshot()
         index, fresh = self.index.changed(gone, come)
+        is_divided_anew = self.index_is_lost or index.n_buckets != self.index.n_buckets
         old = self.state.buckets()
         files = {number: write_bucket(self._folder, its) for number, its in fresh.items()}
         with self.state.transaction():
+            if is_divided_anew:
+                self.state.divide_anew(index.n_buckets)
             self.state.set_buckets(files)
-            self.state.snapshot = None
+            if holds_gone_rows:
+                self.state.snapshot = None
             if settings is not None:
                 self.state.forget_names(settings)
             written = self.state.append(receipt)
             also()
-        self.index = index
-        self._folder.remove(old[number] for number in files if number in old)
+        self.index, self.index_is_lost = index, False
+        self._folder.remove(name for number, name in old.items() if is_divided_anew or number in files)
         self.state.finish_rewriting()
         return written
 
@@ -106,31 +117,37 @@ class Store:
             self._folder.remove([self.state.snapshot])
 
     def write_snapshot(self, forest: DareForestClassifier) -> None:
-        """Keep the forest, unless it is kept already."""
-        if self.has_snapshot():
+        """Keep the forest as of the last receipt, unless it is kept already."""
+        if self.has_current_snapshot():
             return
-        name = self._folder.part_name("snapshot")
+        old, name = self.state.snapshot, _snapshot_name(self.state.last_fingerprint())
         forest.save(self._folder.path / name)
         with self.state.transaction():
             self.state.snapshot = name
+        if old not in (None, name):
+            self._folder.remove([old])
 
     def read_snapshot(self, n_jobs: int | None) -> DareForestClassifier | None:
-        """The forest as of the last receipt, if it is kept and sound."""
+        """The forest as of the last receipt, or one that lacks rows which came since, if it is kept and sound."""
         name = self.state.snapshot
-        if name is None or not self.has_snapshot():
+        if name is None or not self.has_snapshot() or self.index_is_lost:
             return None
         try:
             forest = load(self._folder.path / name, n_jobs=n_jobs, max_memory=math.inf)
         except CorruptModelError:
             forest = None
-        if isinstance(forest, DareForestClassifier) and forest.fingerprint() == self.state.last_fingerprint():
+        if isinstance(forest, DareForestClassifier) and _snapshot_name(forest.fingerprint()) == name:
             return forest
         self.retire_snapshot()
         return None
 
     def has_snapshot(self) -> bool:
-        """Whether opening is fast."""
+        """Whether there is something to begin with, instead of training."""
         return self.state.snapshot is not None and (self._folder.path / self.state.snapshot).exists()
+
+    def has_current_snapshot(self) -> bool:
+        """Whether the forest as of the last receipt is kept."""
+        return self.has_snapshot() and self.state.snapshot == _snapshot_name(self.state.last_fingerprint())
 
     def close(self) -> None:
         """Let others open the folder."""
@@ -143,3 +160,8 @@ class Store:
         self.state.close()
         self._folder.state_path.unlink(missing_ok=True)
         self._folder.close()
+
+
+def _snapshot_name(fingerprint: str) -> str:
+    """The file of a forest, by which it can be told whether a snapshot is the one of the last receipt."""
+    return f"snapshot-{fingerprint}"

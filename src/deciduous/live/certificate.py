@@ -75,6 +75,8 @@ def _deeds(receipt: Receipt, requests: Sequence[Request]) -> list[tuple[str, str
         lines.append(("", f"and {len(requests) - MOST_LISTED:,} more requests: see the receipt"))
     counts = f"{receipt.deleted:,} deleted, {receipt.updated:,} updated, {receipt.added:,} added; {receipt.rows:,} now"
     lines.append(("Rows", counts))
+    if receipt.reason is not None:
+        lines.append(("Remark", escape(receipt.reason)))
     if receipt.subjects_erased:
         lines.append(("Erased in full", _people(receipt.subjects_erased)))
     if receipt.subjects_changed:

@@ -2,109 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Self
 
-import narwhals as nw
 import numpy as np
-import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from .._container import write_atomically
-from .._progress import bar
-from .._validation import is_missing
 from ..errors import FolderError, InvalidInputError
 from ..forest import DareForestClassifier
 from . import _digests
-from ._capture import Capture, Captured
-from ._changes import Changes, Comparison, people_from, people_of, people_texts
-from ._folder import STATE
+from ._capture import Capture, require_capturable
+from ._changes import Comparison
+from ._finding import Finder, Finding, all_rows
+from ._given import by_column
 from ._learning import categorical_choice, feature_names, learned
-from ._row_index import n_buckets_for
 from ._rows import ROW, Encoder
 from ._settings import LiveColumn, Settings
-from ._source import Source, connected, require_same_columns, stored_url
-from ._state import State, now
+from ._source import Source, connected, stored_url
+from ._state import now
 from ._store import Store
 from ._training import estimator_of, fitted, has_idle_classes, resolved_params, with_categories
 from ._watching import waiting_for_changes
-from .certificate import certificate
-from .receipts import CREATED, SYNCED, VERIFIED, Receipt, first_break
-from .requests import APPLIED, DUE_DAYS, NO_ROWS, Request, Requests
+from .receipts import CREATED, RECOVERED, SYNCED, Receipt
+from .record import Effect, Record
+from .reports import ErasureReport, LiveVerification, SyncReport
+from .requests import APPLIED, DUE_DAYS, NO_ROWS, Requests
 
-COMPARISON, CAPTURE, REBUILT = "comparison", "capture", "rebuilt"
-
-
-@dataclass(frozen=True)
-class SyncReport:
-    """What a sync did. `receipts` is empty if the table had not changed.
-
-    `method` says how the changes were found: by "comparison" or "capture"; "rebuilt" means by comparison, and that the
-    forest was trained anew. `remains` says what is left to do in the database, if anything.
-    """
-
-    receipts: tuple[Receipt, ...]
-    rows: int
-    added: int
-    deleted: int
-    updated: int
-    fingerprint: str
-    method: str
-    seconds: float
-    remains: str | None = None
-
-
-@dataclass(frozen=True)
-class ErasureReport:
-    """What `erase` did: the request as it is now, and the sync that applied it, if there was anything to apply."""
-
-    request: Request
-    sync: SyncReport | None
-
-    @property
-    def receipts(self) -> tuple[Receipt, ...]:
-        """The receipts of the erasure."""
-        return () if self.sync is None else self.sync.receipts
-
-
-@dataclass(frozen=True)
-class LiveVerification:
-    """Whether the record is unbroken, and the forest is the one that a fresh fit of the table gives."""
-
-    matches: bool
-    problem: str | None
-    fingerprint: str | None
-    n_receipts: int
-
-    def __bool__(self) -> bool:
-        return self.matches
-
-
-@dataclass(frozen=True)
-class _Finding:
-    """What a look at the table gave."""
-
-    changes: Changes
-    method: str
-    captured: Captured
-    settings: Settings  # with the names of categories that still have rows
-
-
-@dataclass(frozen=True)
-class _Effect:
-    """Whom a change concerns: digests of subjects, and ids of requests."""
-
-    erased: tuple[str, ...]
-    changed: tuple[str, ...]
-    applied: tuple[str, ...]
-    unfounded: tuple[str, ...]
+REBUILT = "rebuilt"
+NOT_COUNTED = "Files of the folder were lost, so what changed since the receipt before is not counted."
+NO_TRIGGERS = "The triggers on the table are gone, so all of it was compared: `install_capture` puts them back."
 
 
 class LiveForest:
@@ -120,19 +51,21 @@ class LiveForest:
     def __init__(self, store: Store, url: str | None, verbose: int) -> None:
         self._store = store
         self._state = store.state
+        self._key = self._state.key
+        self._record = Record(self._state)
         self._verbose = verbose
         self._lock = threading.RLock()
         self._is_closed = False
-        self._forest: DareForestClassifier | None = None
-        self._key = self._state.key
-        self._take_over(self._state.settings)
+        self._forest: DareForestClassifier | None = None  # as of the last receipt
+        self._encoder = Encoder(self._state.settings, self._key)
         self._source = Source.of(connected(self._settings.url if url is None else url), self._settings)
         token = _digests.keyed(self._key, _digests.CAPTURE, b"", 4).hex()
         self._capture = Capture(self._source, self._settings.id, token)
+        self._finder = Finder(self._source, self._capture, verbose)
 
-    def _take_over(self, settings: Settings) -> None:
-        self._settings = settings
-        self._encoder = Encoder(settings, self._key)
+    @property
+    def _settings(self) -> Settings:
+        return self._encoder.settings
 
     # ----------------------------------------------------------------------------------------------- making and opening
 
@@ -184,6 +117,8 @@ class LiveForest:
         choice = categorical_choice(arguments.pop("categorical_features", None))
         estimator = DareForestClassifier(**({"verbose": verbose} | arguments))
         origin = Source(connected(url), table, source)
+        if capture:
+            require_capturable(origin)
         purposes = (id, target, subject)
         store = Store.empty(folder)
         try:
@@ -193,20 +128,21 @@ class LiveForest:
                 features = tuple(map(LiveColumn, names))
                 asked = Settings(stored_url(url), table, source, *purposes, features, columns is None)
                 settings, n_rows = learned(origin, connection, asked, choice)
-                comparison = Comparison(np.empty(0, dtype=ROW), len(names))
-                _see_all(comparison, origin, connection, settings, Encoder(settings, key), n_rows, verbose)
+                comparison = Comparison(np.empty(0, dtype=ROW), settings)
+                for batch in all_rows(origin, connection, Encoder(settings, key), n_rows, verbose):
+                    comparison.see(batch)
             rows = comparison.changes().added
             forest = fitted(with_categories(estimator, settings), settings, rows)
-            settings = replace(settings, params=resolved_params(forest), n_buckets=n_buckets_for(n_rows))
+            settings = replace(settings, params=resolved_params(forest))
             store.begin(settings, key, rows.known, _first_receipt(settings, key, n_rows, forest.fingerprint()))
+            live = cls(store, url, verbose)
+            live._forest = forest
+            live.store()
+            if capture:
+                live.install_capture()
         except BaseException:
             store.abandon()
             raise
-        live = cls(store, url, verbose)
-        live._forest = forest
-        live.store()
-        if capture:
-            live.install_capture()
         return live
 
     @classmethod
@@ -275,9 +211,10 @@ class LiveForest:
     def _sync(self, erased: frozenset[str]) -> SyncReport:
         """A sync that applies requests whose rows were just deleted, whether or not the forest knew of the rows."""
         begin = time.monotonic()
-        finding = self._found()
+        known = self._forest if self._forest is not None else self._loaded()
+        finding = self._found(known)
         with self._forgetting_on_failure():
-            finding, forest = self._applied(finding)
+            finding, forest = self._applied(finding, known)
             fingerprint = forest.fingerprint()
             receipts = self._committed(finding, fingerprint, erased)
             self._forest = forest
@@ -285,109 +222,62 @@ class LiveForest:
         return SyncReport(
             receipts=receipts,
             rows=len(self._store.index),
-            added=finding.changes.n_added,
-            deleted=finding.changes.n_deleted,
-            updated=finding.changes.n_updated,
+            added=sum(receipt.added for receipt in receipts),
+            deleted=sum(receipt.deleted for receipt in receipts),
+            updated=sum(receipt.updated for receipt in receipts),
             fingerprint=fingerprint,
-            method=finding.method,
+            method=finding.method if forest is known else REBUILT,
             seconds=time.monotonic() - begin,
             remains=remains,
         )
 
-    def _found(self, *, anew: bool = False) -> _Finding:
-        """What changed, found by capture if that is possible; with all rows if the forest has to be made anew."""
-        settings, held = self._settings, self._store.index.rows
-        if self._forest is None and not anew:
-            self._forest = self._loaded()
-        anew = anew or self._forest is None
-        with self._source.reading() as connection:
-            require_same_columns(settings, self._source.column_names(connection))
-            captured = Captured([], None)
-            if settings.captures and self._capture.is_installed(connection):
-                captured = self._capture.captured(connection)
-            changes, method = None, CAPTURE
-            if not anew and captured.ids is not None:
-                changes = self._captured_changes(connection, captured.ids, held)
-            if changes is None:
-                changes, method = self._compared(connection, held, keeps_everything=anew), COMPARISON
-            if len(changes.gone):
-                settings = self._without_idle_names(connection)
-        return _Finding(changes, REBUILT if anew else method, captured, settings)
+    def _found(self, forest: DareForestClassifier | None) -> Finding:
+        """What changed, for a forest that may be none, or behind the record."""
+        held = self._store.index.rows
+        if forest is None:
+            is_learned = np.zeros(len(held), dtype=bool)
+        elif forest is self._forest:
+            is_learned = np.ones(len(held), dtype=bool)
+        else:
+            is_learned = np.isin(held["id"], forest.ids_)
+        return self._finder.found(self._encoder, held, is_learned)
 
-    def _captured_changes(self, connection: sa.Connection, ids: list[Any], held: NDArray[Any]) -> Changes | None:
-        """The changes of captured rows, or None if there must be others: the number of rows would not be right."""
-        comparison = Comparison(held, len(self._settings.columns))
-        if ids:
-            for rows in self._source.rows(connection, self._settings, self._capture.ids()):
-                comparison.see(self._encoder.encoded(rows))
-        core_ids = self._encoder.core_ids(ids) if ids else np.empty(0, dtype=np.int64)
-        changes = comparison.changes(core_ids)
-        n_expected = len(held) + changes.n_added - changes.n_deleted
-        return changes if self._source.count(connection, self._settings) == n_expected else None
-
-    def _compared(self, connection: sa.Connection, held: NDArray[Any], *, keeps_everything: bool) -> Changes:
-        comparison = Comparison(held, len(self._settings.columns), keeps_everything=keeps_everything)
-        _see_all(comparison, self._source, connection, self._settings, self._encoder, len(held), self._verbose)
-        return comparison.changes()
-
-    def _without_idle_names(self, connection: sa.Connection) -> Settings:
-        """The settings without the names of learned categories that no row has any more."""
-        columns = tuple(
-            self._source.without_idle_names(connection, self._settings, column) if column.is_learned else column
-            for column in self._settings.columns
-        )
-        return replace(self._settings, columns=columns)
-
-    def _applied(self, finding: _Finding) -> tuple[_Finding, DareForestClassifier]:
-        """The forest after the changes."""
-        changes, forest = finding.changes, self._forest
-        if forest is not None and finding.method != REBUILT:
-            if len(changes.gone):
-                forest.delete(changes.gone["id"])
-            if len(changes.added):
-                forest.add(changes.added.matrix, changes.added.labels, ids=changes.added.known["id"])
+    def _applied(self, finding: Finding, forest: DareForestClassifier | None) -> tuple[Finding, DareForestClassifier]:
+        """The forest after the changes: the one that was there, changed, or a new one."""
+        if forest is not None:
+            changes = finding.changes
+            if len(changes.to_forget):
+                forest.delete(changes.to_forget)
+            if len(changes.to_learn):
+                forest.add(changes.to_learn.matrix, changes.to_learn.labels, ids=changes.to_learn.known["id"])
             if not has_idle_classes(forest):
                 return finding, forest
             # The label of a class without rows is something of rows that are gone.
-            finding = self._found(anew=True)
-        assert finding.changes.everything is not None
-        estimator = estimator_of(self._settings).set_params(verbose=self._verbose)
-        return finding, fitted(estimator, self._settings, finding.changes.everything)
+            finding = self._found(None)
+        return finding, self._trained(finding)
 
-    def _committed(self, finding: _Finding, fingerprint: str, erased: frozenset[str]) -> tuple[Receipt, ...]:
+    def _trained(self, finding: Finding) -> DareForestClassifier:
+        """A fresh fit of the table, of a finding for no forest."""
+        estimator = estimator_of(self._settings).set_params(verbose=self._verbose)
+        return fitted(estimator, self._settings, finding.changes.to_learn)
+
+    def _committed(self, finding: Finding, fingerprint: str, erased: frozenset[str]) -> tuple[Receipt, ...]:
         """Writes what happened, and everything that goes with it, unless nothing did."""
-        changes = finding.changes
-        if not changes and fingerprint != self._state.last_fingerprint():
+        changes, is_lost = finding.changes, self._store.index_is_lost
+        if not changes and not is_lost and fingerprint != self._state.last_fingerprint():
             raise FolderError(
                 "The table has not changed, but the forest that it gives is not the one of the last receipt. Settings "
                 "or receipts of this folder were changed by somebody else: `verify` says more. Create it anew."
             )
-        effect = self._effect(changes, erased)
+        effect = self._record.effect(changes, self._store.index.rows, erased)
         receipts: tuple[Receipt, ...] = ()
-        if changes or effect.applied:
+        if changes or is_lost or effect.applied:
             receipts = (self._commit(finding, effect, fingerprint),)
         for request in effect.unfounded:
             self.requests.refuse(request, NO_ROWS)
         return receipts
 
-    def _effect(self, changes: Changes, erased: frozenset[str]) -> _Effect:
-        """Whose rows are gone, in full or in part, and which requests are settled by that."""
-        held, requests = self._store.index.rows, self.requests.open()
-        gone = people_of(changes.gone)
-        concerned = np.union1d(gone, people_from(request.subject for request in requests))
-        kept = held[~np.isin(held["id"], changes.gone["id"])]
-        left = np.union1d(people_of(kept, concerned), people_of(changes.added.known, concerned))
-        left_texts, gone_texts = set(people_texts(left)), set(people_texts(gone))
-        closed = [request for request in requests if request.subject not in left_texts]
-        applied = [request.id for request in closed if request.subject in gone_texts or request.id in erased]
-        return _Effect(
-            erased=people_texts(np.setdiff1d(gone, left)),
-            changed=people_texts(np.intersect1d(gone, left)),
-            applied=tuple(applied),
-            unfounded=tuple(request.id for request in closed if request.id not in applied),
-        )
-
-    def _commit(self, finding: _Finding, effect: _Effect, fingerprint: str) -> Receipt:
+    def _commit(self, finding: Finding, effect: Effect, fingerprint: str) -> Receipt:
         changes, settings = finding.changes, finding.settings
         receipt = Receipt(
             0,
@@ -405,6 +295,8 @@ class LiveForest:
             fingerprint_after=fingerprint,
             parameters=settings.parameters_digest(self._key),
         )
+        if self._store.index_is_lost:  # and so every row seems to be new
+            receipt = replace(receipt, kind=RECOVERED, added=0, reason=NOT_COUNTED)
         written = self._store.commit(
             changes.gone["id"],
             changes.added.known,
@@ -412,14 +304,15 @@ class LiveForest:
             receipt,
             also=lambda: self.requests.settle(effect.applied, APPLIED),
         )
-        self._take_over(settings)
+        self._encoder = Encoder(settings, self._key)
         return written
 
-    def _cleared(self, finding: _Finding) -> str | None:
+    def _cleared(self, finding: Finding) -> str | None:
         """Clears captured ids and the log of the database; what is left to do there, in words."""
         self._capture.clear(finding.captured)
         has_left = len(finding.changes.gone) or finding.captured.numbers
-        return self._source.leave_nothing(rewrite=False) if has_left else None
+        remains = self._source.leave_nothing(rewrite=False) if has_left else None
+        return " ".join(filter(None, [remains, NO_TRIGGERS if finding.lacks_triggers else None])) or None
 
     @contextmanager
     def _forgetting_on_failure(self) -> Iterator[None]:
@@ -435,7 +328,7 @@ class LiveForest:
     @property
     def requests(self) -> Requests:
         """The requests for erasure."""
-        return Requests(self._state, self._encoder, self._settings.source_name)
+        return self._record.requests
 
     def erase(
         self,
@@ -467,7 +360,8 @@ class LiveForest:
     def install_capture(self) -> None:
         """Install triggers on the table that write down ids of changed rows, for `sync` to look at."""
         with self._lock:
-            self._source.require_table("capture changes of")
+            require_capturable(self._source)
+            # Before there are triggers: somebody has to remove the ids that they write, also if this is interrupted.
             self._set_captures(True)
             self._capture.install()
 
@@ -486,40 +380,21 @@ class LiveForest:
         settings = replace(self._settings, captures=captures)
         with self._state.transaction():
             self._state.settings = settings
-        self._take_over(settings)
+        self._encoder = Encoder(settings, self._key)
 
     # ------------------------------------------------------------------------------------------------------ the record
 
     def receipts(self, subject: Any = None) -> list[Receipt]:
         """All receipts, or those that speak of a subject or of requests of theirs."""
-        if subject is None:
-            return list(self._state.receipts())
-        digest = self._encoder.subject_digest(self._encoder.subject(subject)).hex()
-        ids = {request.id for request in self.requests if request.subject == digest}
-        return [
-            receipt
-            for receipt in self._state.receipts()
-            if digest in (*receipt.subjects_erased, *receipt.subjects_changed) or ids.intersection(receipt.requests)
-        ]
+        return self._record.receipts(subject)
 
     def export_receipts(self, path: str | os.PathLike[str]) -> None:
         """Write all receipts to a JSON file."""
-        receipts = [receipt.as_dict() for receipt in self._state.receipts()]
-        content = {"format": "deciduous-receipts-1", "receipts": receipts}
-        write_atomically(path, [json.dumps(content, indent=1, ensure_ascii=False).encode()])
+        self._record.export(path)
 
     def certificate(self, number: int | None = None) -> str:
         """A page of HTML, to be printed and filed, about one receipt of a change; by default about the newest."""
-        receipts = self.receipts()
-        chosen = [
-            receipt for receipt in receipts if receipt.kind in (CREATED, SYNCED) and number in (None, receipt.number)
-        ]
-        if not chosen:
-            raise InvalidInputError(f"There is no receipt of a change with the number {number}.")
-        receipt = chosen[-1]
-        checks = [its for its in receipts if its.kind == VERIFIED and its.number > receipt.number]
-        requests = [self.requests[id] for id in receipt.requests]
-        return certificate(receipt, requests, checks[0] if checks else None)
+        return self._record.certificate(number)
 
     def verify(self) -> LiveVerification:
         """Check the chain of receipts, train anew from the table, and compare. Costs as much as `create`.
@@ -527,47 +402,32 @@ class LiveForest:
         If all is well, applied requests are verified from now on.
         """
         with self._lock:
-            receipts = self.receipts()
-            problem, fingerprint = first_break(receipts, self._key), None
+            problem, fingerprint = self._record.first_break(), None
+            n_receipts = len(self.receipts())
             if problem is None:
                 problem, fingerprint = self._refitted()
-            if problem is None:
-                self._note_verification(fingerprint)
-            return LiveVerification(problem is None, problem, fingerprint, len(receipts))
+            if problem is None and fingerprint is not None:
+                parameters = self._settings.parameters_digest(self._key)
+                self._record.note_verification(len(self._store.index), fingerprint, parameters)
+            return LiveVerification(problem is None, problem, fingerprint, n_receipts)
 
     def _refitted(self) -> tuple[str | None, str | None]:
         """What is wrong with the forest, and the fingerprint of a fresh fit of the table."""
-        finding = self._found(anew=True)
+        if self._store.index_is_lost:
+            return "files of the index of rows are missing or damaged: sync, to make them again", None
+        finding = self._found(None)
         changes = finding.changes
         if changes:
             return (
                 f"the table has changed since the last sync ({changes.n_added} rows added, {changes.n_deleted} "
                 f"deleted, {changes.n_updated} updated): sync first"
             ), None
-        assert changes.everything is not None
-        estimator = estimator_of(self._settings).set_params(verbose=self._verbose)
-        fingerprint = fitted(estimator, self._settings, changes.everything).fingerprint()
+        fingerprint = self._trained(finding).fingerprint()
         if fingerprint != self._state.last_fingerprint():
             return "a fresh fit of the table has another fingerprint than the last receipt", fingerprint
         if self._forest is not None and self._forest.fingerprint() != fingerprint:
             return "a fresh fit of the table has another fingerprint than the forest in use", fingerprint
         return None, fingerprint
-
-    def _note_verification(self, fingerprint: str | None) -> None:
-        applied = [request.id for request in self.requests.applied()]
-        receipt = Receipt(
-            0,
-            VERIFIED,
-            now(),
-            self._settings.source_name,
-            requests=tuple(applied),
-            rows=len(self._store.index),
-            fingerprint_after=fingerprint,
-            parameters=self._settings.parameters_digest(self._key),
-        )
-        with self._state.transaction():
-            self._state.append(receipt)
-            self.requests.settle(applied, VERIFIED)
 
     # ------------------------------------------------------------------------------------------------------ the forest
 
@@ -578,7 +438,7 @@ class LiveForest:
         It sees categories as numbers. Do not change it: the table is the truth.
         """
         with self._lock:
-            if self._forest is None:
+            if self._forest is None and self._store.has_current_snapshot():
                 self._forest = self._loaded()
             if self._forest is None:
                 self.sync()
@@ -586,6 +446,7 @@ class LiveForest:
             return self._forest
 
     def _loaded(self) -> DareForestClassifier | None:
+        """The snapshot, if there is one; it may be behind the record."""
         forest = self._store.read_snapshot(self._settings.params.get("n_jobs"))
         return None if forest is None else forest.set_params(verbose=self._verbose)
 
@@ -607,12 +468,12 @@ class LiveForest:
         in the order of `columns`.
         """
         forest = self.forest
-        shares = forest.predict_proba(self._encoder.matrix(self._by_column(rows)))
+        shares = forest.predict_proba(self._encoder.matrix(by_column(rows, self.columns)))
         return shares[:, np.argsort(forest.classes_[: shares.shape[1]], kind="stable")]
 
     def predict(self, rows: Any) -> NDArray[Any]:
         """The most likely class of each row."""
-        return self.forest.predict(self._encoder.matrix(self._by_column(rows)))
+        return self.forest.predict(self._encoder.matrix(by_column(rows, self.columns)))
 
     @property
     def columns(self) -> list[str]:
@@ -638,77 +499,7 @@ class LiveForest:
 
     def status(self) -> dict[str, Any]:
         """Where things stand, as plain values."""
-        return status_of(self._state) | {"has_snapshot": self._store.has_snapshot()}
-
-    def _by_column(self, rows: Any) -> list[list[Any]]:
-        """The values of the columns, as plain values."""
-        if nw.dependencies.is_into_dataframe(rows):
-            table = nw.from_native(rows, eager_only=True)
-            self._require_columns(table.columns)
-            return [[_plain(value) for value in table[name].to_list()] for name in self.columns]
-        listed = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
-        if listed and isinstance(listed[0], Mapping):
-            self._require_columns(listed[0])
-            return [[_plain(row.get(name)) for row in listed] for name in self.columns]
-        if any(len(row) != len(self.columns) for row in listed):
-            raise InvalidInputError(f"Each row needs {len(self.columns)} values: {', '.join(self.columns)}.")
-        return [[_plain(row[place]) for row in listed] for place in range(len(self.columns))]
-
-    def _require_columns(self, found: Any) -> None:
-        missing = [name for name in self.columns if name not in found]
-        if missing:
-            raise InvalidInputError(
-                f"Rows have no column {missing[0]!r}. The forest splits on {', '.join(self.columns)}."
-            )
-
-
-def read_record(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Receipt], list[Request]]:
-    """The status, receipts and requests of a live forest, also while another process has it open."""
-    path = Path(folder) / STATE
-    if not path.exists():
-        raise FolderError(f"There is no live forest in {folder}. `LiveForest.create` makes one.")
-    state = State.opened(path, read_only=True)
-    try:
-        settings = state.settings
-        requests = Requests(state, Encoder(settings, state.key), settings.source_name)
-        return status_of(state), list(state.receipts()), list(requests)
-    finally:
-        state.close()
-
-
-def status_of(state: State) -> dict[str, Any]:
-    """Where things stand, as plain values."""
-    settings, last = state.settings, state.last_change()
-    requests = list(Requests(state, Encoder(settings, state.key), settings.source_name))
-    return {
-        "source": settings.source_name,
-        "url": settings.url,
-        "captures": settings.captures,
-        "rows": last.rows,
-        "fingerprint": last.fingerprint_after,
-        "last_change": last.time,
-        "requests_open": sum(request.is_open for request in requests),
-        "requests_overdue": sum(request.is_overdue for request in requests),
-    }
-
-
-def _see_all(
-    comparison: Comparison,
-    source: Source,
-    connection: sa.Connection,
-    settings: Settings,
-    encoder: Encoder,
-    n_expected: int,
-    verbose: int,
-) -> None:
-    """Show all rows of the source to a comparison."""
-    n_done = 0
-    with bar("Reading", n_expected, verbose > 0, "rows") as report:
-        for rows in source.rows(connection, settings):
-            comparison.see(encoder.encoded(rows))
-            n_done += len(rows)
-            if report is not None:
-                report(n_done)
+        return self._record.status() | {"has_snapshot": self._store.has_snapshot()}
 
 
 def _first_receipt(settings: Settings, key: bytes, n_rows: int, fingerprint: str) -> Receipt:
@@ -722,8 +513,3 @@ def _first_receipt(settings: Settings, key: bytes, n_rows: int, fingerprint: str
         fingerprint_after=fingerprint,
         parameters=settings.parameters_digest(key),
     )
-
-
-def _plain(value: Any) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    return None if is_missing(plain) else plain

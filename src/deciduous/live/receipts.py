@@ -9,7 +9,9 @@ from typing import Any, Self
 
 from . import _digests
 
-CREATED, SYNCED, VERIFIED, RECEIVED, REFUSED = "created", "synced", "verified", "received", "refused"
+CREATED, SYNCED, RECOVERED, VERIFIED = "created", "synced", "recovered", "verified"  # of the forest
+RECEIVED, REFUSED = "received", "refused"  # of a request
+CHANGES = (CREATED, SYNCED, RECOVERED)
 FIRST_CHAIN = "0" * 64
 
 
@@ -17,8 +19,8 @@ FIRST_CHAIN = "0" * 64
 class Receipt:
     """One entry of the record. It holds counts and digests, and neither values nor ids of rows nor names of people.
 
-    `kind` says what happened: the forest was created, synced with its table, or verified; a request for erasure was
-    received, or refused.
+    `kind` says what happened: the forest was created, synced with its table, recovered from it after files were lost,
+    or verified; a request for erasure was received, or refused.
     """
 
     number: int

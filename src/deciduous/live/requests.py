@@ -15,8 +15,8 @@ from ._state import State, now
 from .receipts import RECEIVED, REFUSED, VERIFIED, Receipt
 
 APPLIED = "applied"
-STATES = (RECEIVED, APPLIED, VERIFIED, REFUSED)
 DUE_DAYS = 30
+MOST_DUE_DAYS = 36_525
 NO_ROWS = "The table holds no rows of this subject: erased before, or never there."
 
 
@@ -74,6 +74,8 @@ class Requests:
         The same `idempotency_key` again gives the request that it gave before, and so does a subject whose request is
         still open.
         """
+        if not abs(due_days) <= MOST_DUE_DAYS:
+            raise InvalidInputError(f"`due_days` must be a number of days within a century, but is {due_days!r}.")
         digest = self._encoder.subject_digest(self._encoder.subject(subject)).hex()
         token = None if idempotency_key is None else self._key_digest(idempotency_key)
         known = self._where("idempotency = ?", token) or self._where("subject = ? AND state = ?", digest, RECEIVED)

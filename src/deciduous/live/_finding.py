@@ -1,0 +1,98 @@
+"""Looks at the table for what changed since the last sync: by capture where that is possible, else by comparing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from .._progress import bar
+from ._capture import Capture, Captured
+from ._changes import Changes, Comparison
+from ._rows import EncodedRows, Encoder
+from ._settings import Settings
+from ._source import Source, require_same_columns
+
+COMPARISON, CAPTURE = "comparison", "capture"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a look at the table gave."""
+
+    changes: Changes
+    method: str
+    captured: Captured
+    lacks_triggers: bool  # that should be there
+    settings: Settings  # with the names of categories that still have rows
+
+
+class Finder:
+    """Finds changes of a source."""
+
+    def __init__(self, source: Source, capture: Capture, verbose: int) -> None:
+        self._source = source
+        self._capture = capture
+        self._verbose = verbose
+
+    def found(self, encoder: Encoder, held: NDArray[Any], is_learned: NDArray[np.bool_]) -> Finding:
+        """What is not as in the rows that are held, of which the forest may have learned only some so far."""
+        settings = encoder.settings
+        with self._source.reading() as connection:
+            require_same_columns(settings, self._source.column_names(connection))
+            is_captured = settings.captures and self._capture.is_installed(connection)
+            captured = self._capture.captured(connection) if is_captured else Captured([], None)
+            changes, method = None, CAPTURE
+            if captured.ids is not None and is_learned.all():
+                changes = self._captured_changes(connection, encoder, captured.ids, held)
+            if changes is None:
+                changes, method = self._compared(connection, encoder, held, is_learned), COMPARISON
+            if len(changes.gone) or not len(held):  # no row is known if the index was lost: any may be gone
+                settings = self._without_idle_names(connection, settings)
+        return Finding(changes, method, captured, settings.captures and not is_captured, settings)
+
+    def _captured_changes(
+        self, connection: sa.Connection, encoder: Encoder, ids: list[Any], held: NDArray[Any]
+    ) -> Changes | None:
+        """The changes of captured rows, or None if there must be others: the number of rows would not be right."""
+        comparison = Comparison(held, encoder.settings)
+        if ids:
+            for rows in self._source.rows(connection, encoder.settings, self._capture.ids()):
+                comparison.see(encoder.encoded(rows))
+        core_ids = encoder.core_ids(ids) if ids else np.empty(0, dtype=np.int64)
+        changes = comparison.changes(core_ids)
+        n_expected = len(held) + changes.n_added - changes.n_deleted
+        return changes if self._source.count(connection, encoder.settings) == n_expected else None
+
+    def _compared(
+        self, connection: sa.Connection, encoder: Encoder, held: NDArray[Any], is_learned: NDArray[np.bool_]
+    ) -> Changes:
+        comparison = Comparison(held, encoder.settings, is_learned)
+        for rows in all_rows(self._source, connection, encoder, len(held), self._verbose):
+            comparison.see(rows)
+        return comparison.changes()
+
+    def _without_idle_names(self, connection: sa.Connection, settings: Settings) -> Settings:
+        """The settings without the names of learned categories that no row has any more."""
+        columns = tuple(
+            self._source.without_idle_names(connection, settings, column) if column.is_learned else column
+            for column in settings.columns
+        )
+        return replace(settings, columns=columns)
+
+
+def all_rows(
+    source: Source, connection: sa.Connection, encoder: Encoder, n_expected: int, verbose: int
+) -> Iterator[EncodedRows]:
+    """All rows of the source, in batches, with a bar if one is to be shown."""
+    n_done = 0
+    with bar("Reading", n_expected, verbose > 0, "rows") as report:
+        for rows in source.rows(connection, encoder.settings):
+            yield encoder.encoded(rows)
+            n_done += len(rows)
+            if report is not None:
+                report(n_done)
