@@ -12,7 +12,7 @@ from ..errors import InvalidInputError
 from . import _digests
 from ._rows import Encoder
 from ._state import State, now
-from .receipts import RECEIVED, REFUSED, VERIFIED, Receipt
+from .receipts import RECEIVED, REFUSED, Receipt
 
 APPLIED = "applied"
 DUE_DAYS = 30
