@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deciduous.errors import FolderError
 from deciduous.live import LiveForest
 from live_tables import Database, add_patients, fresh_fingerprint, make_live, make_patients
 
@@ -95,10 +96,14 @@ class Table:
             for id in doomed:
                 connection.exec_driver_sql(f"DELETE FROM patients WHERE id = {id}")
             connection.exec_driver_sql(f"UPDATE patients SET age = {self.next_id} WHERE id < 3")
+        self.add()
+        self.n_deleted += 3
+
+    def add(self) -> None:
+        """Insert some rows."""
         add_patients(self.database, range(self.next_id, self.next_id + 3))
         self.next_id += 3
         self.n_added += 3
-        self.n_deleted += 3
 
 
 def assert_recovers(table: Table, folder: Path, *, rows_may_be_gone: bool = False) -> None:
@@ -136,6 +141,26 @@ def test_sync_killed_at_each_call_that_changes_a_file(
     for at_call in range(n_calls + 5):
         table.change()
         n_killed += worker.run("sync", folder, at_call=at_call)["status"] == -9
+        assert_recovers(table, folder)
+    assert n_killed >= n_calls - 5
+
+
+@pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
+def test_sync_of_additions_killed_at_each_call_that_changes_a_file(
+    sqlite_database: Database, tmp_path: Path, worker: Worker, capture: bool
+) -> None:
+    """The snapshot stays until there is a new one, and so nothing has to be trained anew."""
+    table, folder = Table(sqlite_database), tmp_path / "clinic.forest"
+    make_live(sqlite_database, folder, capture=capture).close()
+    table.add()
+    n_calls = worker.run("sync", folder)["calls"]
+    assert n_calls > 20
+    n_killed = 0
+    for at_call in range(n_calls + 5):
+        table.add()
+        n_killed += worker.run("sync", folder, at_call=at_call)["status"] == -9
+        with LiveForest.open(folder) as live:
+            assert live.sync().method != "rebuilt"
         assert_recovers(table, folder)
     assert n_killed >= n_calls - 5
 
@@ -187,19 +212,76 @@ def test_erase_killed_at_each_call_that_changes_a_file(
             add_patients(sqlite_database, [3, 4])
 
 
+@pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
 def test_creation_killed_at_each_call_that_changes_a_file(
-    sqlite_database: Database, tmp_path: Path, worker: Worker
+    sqlite_database: Database, tmp_path: Path, worker: Worker, capture: bool
 ) -> None:
     """There is a live forest, or another try makes one."""
-    table = Table(sqlite_database)
-    n_calls = worker.run("create", tmp_path / "whole", url=sqlite_database.url, capture=False)["calls"]
+    table, before = Table(sqlite_database), sqlite_database.objects()
+    task = {"url": sqlite_database.url, "capture": capture}
+    n_calls = worker.run("create", tmp_path / "whole", **task)["calls"]
     assert n_calls > 10
+    with LiveForest.open(tmp_path / "whole") as live:
+        live.remove_capture()
+    n_killed = 0
     for at_call in range(n_calls + 2):
         folder = tmp_path / str(at_call)
-        ending = worker.run("create", folder, url=sqlite_database.url, capture=False, at_call=at_call)
-        try:
-            LiveForest.open(folder).close()
-        except ValueError:
-            assert ending["status"] == -9
-            make_live(sqlite_database, folder).close()
-        assert_recovers(table, folder)
+        ending = worker.run("create", folder, **task, at_call=at_call)
+        n_killed += ending["status"] == -9
+        assert_created(table, folder, ending["status"], capture)
+        assert sqlite_database.objects() == before
+    assert n_killed >= n_calls - 2
+
+
+def test_creation_with_capture_killed_at_random_moments(database: Database, tmp_path: Path, worker: Worker) -> None:
+    """Forty times; PostgreSQL is told nothing when a client is killed, and must not keep half of the triggers."""
+    table, before = Table(database), database.objects()
+    task = {"url": database.url, "capture": True}
+    seconds = worker.run("create", tmp_path / "whole", **task)["seconds"]
+    with LiveForest.open(tmp_path / "whole") as live:
+        live.remove_capture()
+    n_killed = 0
+    for round in range(40):
+        folder = tmp_path / str(round)
+        # Most of the time goes to training; triggers are made at the end.
+        moment = float(table.rng.uniform(0, seconds) if round % 2 else table.rng.uniform(0.7, 1.1) * seconds)
+        ending = worker.run("create", folder, **task, after_seconds=moment)
+        n_killed += ending["status"] == -9
+        assert_created(table, folder, ending["status"], capture=True)
+        assert database.objects() == before
+    assert n_killed >= 15
+
+
+def problem_of_opening(folder: Path) -> str | None:
+    """What the error says, if there is one."""
+    try:
+        LiveForest.open(folder).close()
+    except FolderError as error:
+        return str(error)
+    return None
+
+
+def assert_created(table: Table, folder: Path, status: int, capture: bool) -> None:
+    """A live forest is there, or can be made, that follows the table, and its triggers can be removed."""
+    problem = problem_of_opening(folder)
+    if problem is not None:
+        assert status == -9
+        assert "LiveForest.create" in problem  # the way out
+        make_live(table.database, folder, capture=capture).close()
+    with LiveForest.open(folder) as live:
+        # Rows that changed while there were no triggers yet are found by comparing all of them, once.
+        assert live.sync().method != "capture"
+        table.database.run("UPDATE patients SET age = age + 1 WHERE id = 50")
+        report = live.sync()
+        assert report.updated == 1
+        assert report.fingerprint == fresh_fingerprint(table.database, live)
+        has_triggers = report.method == "capture"
+        assert (report.remains is not None and "install_capture" in report.remains) == (
+            live.status()["captures"] and not has_triggers
+        )
+        live.install_capture()
+        live.sync()
+        table.database.run("UPDATE patients SET age = age - 1 WHERE id = 50")
+        assert live.sync().method == "capture"
+        live.remove_capture()
+    assert_recovers(table, folder)
