@@ -221,6 +221,7 @@ def test_creation_killed_at_each_call_that_changes_a_file(
     task = {"url": sqlite_database.url, "capture": capture}
     n_calls = worker.run("create", tmp_path / "whole", **task)["calls"]
     assert n_calls > 10
+    n_made = len(sqlite_database.objects() - before)
     with LiveForest.open(tmp_path / "whole") as live:
         live.remove_capture()
     n_killed = 0
@@ -228,6 +229,7 @@ def test_creation_killed_at_each_call_that_changes_a_file(
         folder = tmp_path / str(at_call)
         ending = worker.run("create", folder, **task, at_call=at_call)
         n_killed += ending["status"] == -9
+        assert len(sqlite_database.objects() - before) in (0, n_made)
         assert_created(table, folder, ending["status"], capture)
         assert sqlite_database.objects() == before
     assert n_killed >= n_calls - 2
@@ -238,6 +240,7 @@ def test_creation_with_capture_killed_at_random_moments(database: Database, tmp_
     table, before = Table(database), database.objects()
     task = {"url": database.url, "capture": True}
     seconds = worker.run("create", tmp_path / "whole", **task)["seconds"]
+    n_made = len(database.objects() - before)
     with LiveForest.open(tmp_path / "whole") as live:
         live.remove_capture()
     n_killed = 0
@@ -247,6 +250,7 @@ def test_creation_with_capture_killed_at_random_moments(database: Database, tmp_
         moment = float(table.rng.uniform(0, seconds) if round % 2 else table.rng.uniform(0.7, 1.1) * seconds)
         ending = worker.run("create", folder, **task, after_seconds=moment)
         n_killed += ending["status"] == -9
+        assert len(database.objects() - before) in (0, n_made)
         assert_created(table, folder, ending["status"], capture=True)
         assert database.objects() == before
     assert n_killed >= 15

@@ -173,6 +173,25 @@ def test_row_that_others_removed_is_in_no_file_of_the_folder(
     assert found(folder, images) == {}
 
 
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_captured_id_is_in_no_file_after_the_sync(home: Path, journal: str) -> None:
+    """The log of captured ids is in a database that we do not control, but what we wrote there is ours to remove."""
+    database = Database(f"sqlite:///{home}/clinic.db")
+    database.run(f"PRAGMA journal_mode={journal}")
+    make_table(database, TEXT_ID)
+    other = sqlite3.connect(home / "clinic.db")
+    other.execute("PRAGMA secure_delete=ON")  # as docs/live.md tells those who delete
+    with make_live(database, home / "clinic.forest", capture=True) as live:
+        other.execute("DELETE FROM patients WHERE id = ?", (TEXT_ID,))
+        other.commit()
+        assert "id" in found(home, id_images(TEXT_ID))
+        assert live.sync().method == "rebuilt"  # its label was the only one of its kind
+        assert live.sync().method == "capture"
+        assert found(home, id_images(TEXT_ID)) == {}
+    other.close()
+    assert found(home, id_images(TEXT_ID)) == {}
+
+
 def test_labels_and_names_of_the_last_rows_are_in_no_file(home: Path) -> None:
     """An empty table leaves nothing of its rows, also after a new start from an empty snapshot."""
     database = Database(f"sqlite:///{home}/clinic.db")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,8 +19,9 @@ EVENTS = ("insert", "update", "delete")
 class Captured:
     """Ids of rows that may have changed. None means that any row may have."""
 
-    numbers: list[int]  # of the entries, to remove them afterwards
-    ids: list[Any] | None
+    numbers: list[int] = field(default_factory=list)  # of the entries, to remove them afterwards
+    ids: list[Any] | None = None
+    stamp: str | None = None  # of the definition of the table, if there are triggers
 
 
 class Capture:
@@ -79,11 +80,27 @@ class Capture:
         found = set(connection.execute(query.columns(sa.column("name")), values).scalars())
         return found.issuperset(self._triggers)
 
-    def captured(self, connection: sa.Connection) -> Captured:
-        """All entries that can be seen."""
+    def captured(self, connection: sa.Connection, last_stamp: str | None) -> Captured:
+        """All entries that can be seen.
+
+        Whoever changes the definition of a table can change its rows, and fires no trigger: any may have changed if the
+        stamp is not the last one.
+        """
         entries = connection.execute(sa.select(self._log.c.number, self._log.c.id)).all()
-        ids = {entry.id for entry in entries}
-        return Captured([entry.number for entry in entries], None if None in ids else list(ids))
+        ids, stamp = {entry.id for entry in entries}, self._stamp(connection)
+        is_complete = None not in ids and stamp == last_stamp
+        return Captured([entry.number for entry in entries], list(ids) if is_complete else None, stamp)
+
+    def _stamp(self, connection: sa.Connection) -> str:
+        """Something that is another after each change of the definition of the table."""
+        if self._source.is_sqlite:
+            return str(connection.exec_driver_sql("PRAGMA schema_version").scalar_one())
+        values = {"table": self._source.name, "schema": self._schema}
+        return str(connection.execute(sa.text(POSTGRES_STAMP), values).scalar_one())
+
+    def stamp_after_vacuum(self, stamp: str | None) -> str | None:
+        """SQLite counts its `VACUUM` as a change of definitions."""
+        return str(int(stamp) + 1) if stamp is not None and self._source.is_sqlite else stamp
 
     def ids(self) -> sa.Select[Any]:
         """A query of the captured ids."""
@@ -145,6 +162,13 @@ POSTGRES_TRIGGERS = """
 SELECT tgname AS name FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
 JOIN pg_namespace ON pg_namespace.oid = relnamespace
 WHERE relname = :table AND nspname = :schema AND tgenabled <> 'D'
+"""
+# A table that is written anew has another file, and a column that is dropped and added another number.
+POSTGRES_STAMP = """
+SELECT concat(relfilenode, ' ', (
+    SELECT string_agg(concat(attnum, ' ', attname, ' ', atttypid, ' ', atttypmod), ', ' ORDER BY attnum)
+    FROM pg_attribute WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped))
+FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relname = :table AND nspname = :schema
 """
 
 # Runs with the rights of its owner, so that whoever may change the table needs none on the log.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._progress import bar
 from ._capture import Capture, Captured
 from ._changes import Changes, Comparison
-from ._rows import EncodedRows, Encoder
+from ._rows import Encoder
 from ._settings import Settings
 from ._source import Source, require_same_columns
 
@@ -39,13 +39,15 @@ class Finder:
         self._capture = capture
         self._verbose = verbose
 
-    def found(self, encoder: Encoder, held: NDArray[Any], is_learned: NDArray[np.bool_]) -> Finding:
+    def found(
+        self, encoder: Encoder, held: NDArray[Any], is_learned: NDArray[np.bool_], last_stamp: str | None
+    ) -> Finding:
         """What is not as in the rows that are held, of which the forest may have learned only some so far."""
         settings = encoder.settings
         with self._source.reading() as connection:
             require_same_columns(settings, self._source.column_names(connection))
             is_captured = settings.captures and self._capture.is_installed(connection)
-            captured = self._capture.captured(connection) if is_captured else Captured([], None)
+            captured = self._capture.captured(connection, last_stamp) if is_captured else Captured()
             changes, method = None, CAPTURE
             if captured.ids is not None and is_learned.all():
                 changes = self._captured_changes(connection, encoder, captured.ids, held)
@@ -61,8 +63,12 @@ class Finder:
         """The changes of captured rows, or None if there must be others: the number of rows would not be right."""
         comparison = Comparison(held, encoder.settings)
         if ids:
-            for rows in self._source.rows(connection, encoder.settings, self._capture.ids()):
-                comparison.see(encoder.encoded(rows))
+            self._source.read(
+                connection,
+                encoder.settings,
+                lambda rows: comparison.see(encoder.encoded(rows)),
+                among=self._capture.ids(),
+            )
         core_ids = encoder.core_ids(ids) if ids else np.empty(0, dtype=np.int64)
         changes = comparison.changes(core_ids)
         n_expected = len(held) + changes.n_added - changes.n_deleted
@@ -72,8 +78,8 @@ class Finder:
         self, connection: sa.Connection, encoder: Encoder, held: NDArray[Any], is_learned: NDArray[np.bool_]
     ) -> Changes:
         comparison = Comparison(held, encoder.settings, is_learned)
-        for rows in all_rows(self._source, connection, encoder, len(held), self._verbose):
-            comparison.see(rows)
+        with bar("Reading", len(held), self._verbose > 0, "rows") as report:
+            see_all(comparison, self._source, connection, encoder, report)
         return comparison.changes()
 
     def _without_idle_names(self, connection: sa.Connection, settings: Settings) -> Settings:
@@ -85,14 +91,21 @@ class Finder:
         return replace(settings, columns=columns)
 
 
-def all_rows(
-    source: Source, connection: sa.Connection, encoder: Encoder, n_expected: int, verbose: int
-) -> Iterator[EncodedRows]:
-    """All rows of the source, in batches, with a bar if one is to be shown."""
-    n_done = 0
-    with bar("Reading", n_expected, verbose > 0, "rows") as report:
-        for rows in source.rows(connection, encoder.settings):
-            yield encoder.encoded(rows)
-            n_done += len(rows)
-            if report is not None:
-                report(n_done)
+def see_all(
+    comparison: Comparison,
+    source: Source,
+    connection: sa.Connection,
+    encoder: Encoder,
+    report: Callable[[int], None] | None,
+) -> None:
+    """Show all rows of the source to a comparison, and report how many there were so far."""
+    n_seen = 0
+
+    def see(rows: Sequence[Sequence[Any]]) -> None:
+        nonlocal n_seen
+        comparison.see(encoder.encoded(rows))
+        n_seen += len(rows)
+        if report is not None:
+            report(n_seen)
+
+    source.read(connection, encoder.settings, see)

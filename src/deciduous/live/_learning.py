@@ -68,7 +68,9 @@ def learned(
     seen = {name: _Seen() for name in names}
     ids, labels, subjects, n_rows = _Seen(), _Seen(), _Seen(), 0
     n_before = len(settings.source_columns) - len(names)
-    for rows in source.rows(connection, settings):
+
+    def look(rows: Sequence[Sequence[Any]]) -> None:
+        nonlocal n_rows
         n_rows += len(rows)
         by_column = list(zip(*rows, strict=True))
         ids.types.update(map(type, by_column[0]))
@@ -77,6 +79,8 @@ def learned(
             subjects.types.update(map(type, by_column[2]))
         for name, values in zip(names, by_column[n_before:], strict=True):
             seen[name].see(values, keeps=name in choice)
+
+    source.read(connection, settings, look)
     if n_rows == 0:
         raise InvalidInputError(
             f"{settings.source_name} holds no row with a label in {settings.target!r}. A forest needs at least one."

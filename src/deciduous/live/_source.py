@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from ._settings import LiveColumn, Settings
 
 CHUNK = 10_000  # rows in memory as Python values
 KEYS = 500  # values in one statement
+Take = Callable[[Sequence[Sequence[Any]]], None]  # called with a batch of rows
 NAME = r'"(?:[^"]|"")+"|[^".][^.]*'  # of a table or schema, in quotes if it has a dot
 
 
@@ -111,18 +112,19 @@ class Source:
             everything = sa.select(sa.text("*")).select_from(sa.text(f"({self._query}) AS deciduous_source"))
         return list(connection.execute(everything.limit(0)).keys())
 
-    def rows(
-        self, connection: sa.Connection, settings: Settings, among: sa.Select[Any] | None = None
-    ) -> Iterator[Sequence[Sequence[Any]]]:
-        """The rows that have a label, in batches; those of the ids that `among` selects, if it is given."""
+    def read(
+        self, connection: sa.Connection, settings: Settings, take: Take, among: sa.Select[Any] | None = None
+    ) -> None:
+        """Let somebody take the rows that have a label, in batches; those of the ids that `among` selects, if given."""
         names = settings.source_columns
         source = self.selectable(list(dict.fromkeys(names)))
         query = sa.select(*(source.c[name] for name in names)).where(source.c[settings.target].is_not(None))
         if among is not None:
             query = query.where(source.c[settings.id].in_(among))
         streaming = {"stream_results": True, "yield_per": CHUNK}
-        for batch in connection.execute(query, execution_options=streaming).partitions():
-            yield [tuple(row) for row in batch]
+        with connection.execute(query, execution_options=streaming) as result:
+            for batch in result.partitions():
+                take([tuple(row) for row in batch])
 
     def count(self, connection: sa.Connection, settings: Settings) -> int:
         """The number of rows that have a label."""

@@ -110,6 +110,17 @@ class State:
         """The key of all digests."""
         return bytes(self._get("key"))
 
+    @property
+    def table_stamp(self) -> str | None:
+        """The stamp of the definition of the table at the last sync, if its changes are captured."""
+        stamp = self._get("table_stamp")
+        return None if stamp is None else str(stamp)
+
+    def set_table_stamp(self, stamp: str | None) -> None:
+        """Keep it, in a transaction of its own."""
+        with self.transaction():
+            self._set_or_delete("table_stamp", stamp)
+
     def forget_names(self, settings: Settings) -> None:
         """Settings without names that must not stay anywhere; `finish_rewriting` is to follow the transaction."""
         self.settings = settings
@@ -119,7 +130,7 @@ class State:
         """Write the file anew, if that is due: `secure_delete` alone leaves copies of what moved from page to page."""
         if self._get("rewriting") is not None:
             self._database.execute("VACUUM")
-            self._database.execute("DELETE FROM meta WHERE name = 'rewriting'")
+            self._set_or_delete("rewriting", None)
 
     # ------------------------------------------------------------------------------------------------------------ files
 
@@ -131,10 +142,7 @@ class State:
 
     @snapshot.setter
     def snapshot(self, name: str | None) -> None:
-        if name is None:
-            self._database.execute("DELETE FROM meta WHERE name = 'snapshot'")
-        else:
-            self._set("snapshot", name)
+        self._set_or_delete("snapshot", name)
 
     def buckets(self) -> dict[int, str]:
         """The files of the index of rows."""
@@ -210,6 +218,12 @@ class State:
     def _get(self, name: str) -> Any:
         row = self._database.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if row is None else row["value"]
+
+    def _set_or_delete(self, name: str, value: Any) -> None:
+        if value is None:
+            self._database.execute("DELETE FROM meta WHERE name = ?", (name,))
+        else:
+            self._set(name, value)
 
     def _set(self, name: str, value: Any) -> None:
         self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -13,12 +13,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._progress import bar
 from ..errors import FolderError, InvalidInputError
 from ..forest import DareForestClassifier
 from . import _digests
 from ._capture import Capture, require_capturable
 from ._changes import Comparison
-from ._finding import Finder, Finding, all_rows
+from ._finding import Finder, Finding, see_all
 from ._given import by_column
 from ._learning import categorical_choice, feature_names, learned
 from ._rows import ROW, Encoder
@@ -129,8 +130,8 @@ class LiveForest:
                 asked = Settings(stored_url(url), table, source, *purposes, features, columns is None)
                 settings, n_rows = learned(origin, connection, asked, choice)
                 comparison = Comparison(np.empty(0, dtype=ROW), settings)
-                for batch in all_rows(origin, connection, Encoder(settings, key), n_rows, verbose):
-                    comparison.see(batch)
+                with bar("Reading", n_rows, verbose > 0, "rows") as report:
+                    see_all(comparison, origin, connection, Encoder(settings, key), report)
             rows = comparison.changes().added
             forest = fitted(with_categories(estimator, settings), settings, rows)
             settings = replace(settings, params=resolved_params(forest))
@@ -240,7 +241,7 @@ class LiveForest:
             is_learned = np.ones(len(held), dtype=bool)
         else:
             is_learned = np.isin(held["id"], forest.ids_)
-        return self._finder.found(self._encoder, held, is_learned)
+        return self._finder.found(self._encoder, held, is_learned, self._state.table_stamp)
 
     def _applied(self, finding: Finding, forest: DareForestClassifier | None) -> tuple[Finding, DareForestClassifier]:
         """The forest after the changes: the one that was there, changed, or a new one."""
@@ -310,6 +311,8 @@ class LiveForest:
     def _cleared(self, finding: Finding) -> str | None:
         """Clears captured ids and the log of the database; what is left to do there, in words."""
         self._capture.clear(finding.captured)
+        if finding.captured.stamp != self._state.table_stamp:
+            self._state.set_table_stamp(finding.captured.stamp)
         has_left = len(finding.changes.gone) or finding.captured.numbers
         remains = self._source.leave_nothing(rewrite=False) if has_left else None
         return " ".join(filter(None, [remains, NO_TRIGGERS if finding.lacks_triggers else None])) or None
@@ -352,8 +355,15 @@ class LiveForest:
             n_deleted = self._source.delete_subject(self._settings, subject)
             report = self._sync(frozenset([request.id]) if n_deleted else frozenset())
             if n_deleted:
-                report = replace(report, remains=self._source.leave_nothing(rewrite=vacuum))
+                report = replace(report, remains=self._rewritten(vacuum))
             return ErasureReport(self.requests[request.id], report)
+
+    def _rewritten(self, vacuum: bool) -> str | None:
+        """Clears what deletions left in the database; what is left to do there, in words."""
+        remains = self._source.leave_nothing(rewrite=vacuum)
+        if vacuum and remains is None and self._settings.captures:
+            self._state.set_table_stamp(self._capture.stamp_after_vacuum(self._state.table_stamp))
+        return remains
 
     # ---------------------------------------------------------------------------------------------------------- capture
 
