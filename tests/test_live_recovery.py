@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from deciduous.errors import FolderError
 from deciduous.live import LiveForest, _row_index, read_record
 from live_tables import WARDS, Database, add_patients, fresh_fingerprint, make_live, make_patients
 
@@ -200,3 +201,28 @@ def test_index_is_divided_anew_when_the_table_has_grown(
         assert live.sync().receipts == ()
         assert live.receipts()[-2].rows == 1_010
         assert live.forest.fingerprint() == fresh_fingerprint(sqlite_database, live)
+
+
+# ------------------------------------------------------------------------------------------------ a damaged state
+
+
+def overwritten(file: Path, begin: int, end: int) -> None:
+    """Some bytes are others."""
+    data = bytearray(file.read_bytes())
+    data[begin:end] = b"\xa5" * len(data[begin:end])
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 1_000_000), (0, 16), (100, 4096)], ids=["all", "header", "first page"])
+def test_damaged_state_is_an_error_that_names_the_way_out(
+    sqlite_database: Database, folder: Path, begin: int, end: int
+) -> None:
+    """The record is in no other file, so nothing can be made again; and the damaged one is left as it is."""
+    make_patients(sqlite_database)
+    make_live(sqlite_database, folder).close()
+    overwritten(folder / "state.db", begin, end)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    for deed in (LiveForest.open, read_record, lambda folder: make_live(sqlite_database, folder)):
+        with pytest.raises(FolderError, match=r"state\.db is damaged.*backup"):
+            deed(folder)
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before

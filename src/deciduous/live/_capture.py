@@ -59,7 +59,6 @@ class Capture:
 
     def install(self) -> None:
         """Begin to capture. What changed before is found by comparing, once."""
-        require_capturable(self._source)
         with self._source.writing() as connection:
             if self.is_installed(connection):
                 return

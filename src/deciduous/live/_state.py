@@ -44,26 +44,41 @@ class State:
         target = f"{path.resolve().as_uri()}?mode={'rw' if read_only else 'rwc'}"
         self._database = sqlite3.connect(target, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
         self._database.row_factory = sqlite3.Row
-        if not read_only:
-            path.chmod(0o600)  # it holds the key and the seed
-            for setting in ("journal_mode=DELETE", "synchronous=EXTRA", "secure_delete=ON", "temp_store=MEMORY"):
-                self._database.execute(f"PRAGMA {setting}")
+        try:
+            self._require_sound(path)
+            if not read_only:
+                path.chmod(0o600)  # it holds the key and the seed
+                for setting in ("journal_mode=DELETE", "synchronous=EXTRA", "secure_delete=ON", "temp_store=MEMORY"):
+                    self._database.execute(f"PRAGMA {setting}")
+        except BaseException:
+            self.close()
+            raise
+
+    def _require_sound(self, path: Path) -> None:
+        try:
+            (problem,) = self._database.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.OperationalError:  # busy, for example
+            raise
+        except sqlite3.DatabaseError as error:
+            problem = str(error)
+        if problem != "ok":
+            raise FolderError(
+                f"{path} is damaged: {problem}. It has the record and the parameters, so restore it from a backup, or "
+                "create the live forest anew in another folder."
+            )
 
     @classmethod
     def opened(cls, path: Path, *, read_only: bool = False) -> Self:
         """The state of a folder that was made to its end."""
         state = cls(path, read_only=read_only)
+        problem = None
         if not state.is_complete():
+            problem = f"Making the live forest in {path.parent} was interrupted. Call `LiveForest.create` again."
+        elif (version := state._get("version")) != VERSION:
+            problem = f"The live forest in {path.parent} has version {version}, and this release reads {VERSION}."
+        if problem is not None:
             state.close()
-            raise FolderError(
-                f"Making the live forest in {path.parent} was interrupted. Call `LiveForest.create` again."
-            )
-        if state._get("version") != VERSION:
-            found = state._get("version")
-            state.close()
-            raise FolderError(
-                f"The live forest in {path.parent} has version {found}, and this release reads {VERSION}."
-            )
+            raise FolderError(problem)
         return state
 
     def is_complete(self) -> bool:

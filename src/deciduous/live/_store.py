@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Self
 
 import numpy as np
@@ -40,21 +41,27 @@ class Store:
     @classmethod
     def empty(cls, path: str | os.PathLike[str]) -> Self:
         """A folder for a new live forest."""
-        folder = Folder(path, create=True)
-        state = State(folder.state_path)
-        if state.is_complete():
-            state.close()
-            folder.close()
-            raise FolderError(f"There is a live forest in {folder.path} already. Open it, or choose another folder.")
-        folder.remove_strays(())  # of a creation that was interrupted
+        with ExitStack() as on_failure:
+            folder = Folder(path, create=True)
+            on_failure.callback(folder.close)
+            state = State(folder.state_path)
+            on_failure.callback(state.close)
+            if state.is_complete():
+                raise FolderError(
+                    f"There is a live forest in {folder.path} already. Open it, or choose another folder."
+                )
+            folder.remove_strays(())  # of a creation that was interrupted
+            on_failure.pop_all()
         return cls(folder, state)
 
     @classmethod
     def opened(cls, path: str | os.PathLike[str]) -> Self:
         """The folder of a live forest, without anything that an interrupted process may have left."""
-        folder = Folder(path)
-        try:
+        with ExitStack() as on_failure:
+            folder = Folder(path)
+            on_failure.callback(folder.close)
             state = State.opened(folder.state_path)
+            on_failure.callback(state.close)
             files = state.buckets()
             folder.remove_strays({*files.values(), *filter(None, [state.snapshot])})
             state.finish_rewriting()
@@ -63,9 +70,7 @@ class Store:
                 store.index = RowIndex.read(folder, files, state.n_buckets)
             except (FileNotFoundError, CorruptModelError):
                 store.index, store.index_is_lost = RowIndex({}, state.n_buckets), True
-        except BaseException:
-            folder.close()
-            raise
+            on_failure.pop_all()
         return store
 
     def begin(self, settings: Settings, key: bytes, rows: NDArray[Any], receipt: Receipt) -> Receipt:
