@@ -57,3 +57,9 @@ def postgres_database(postgres: str) -> Any:
 def database(request: pytest.FixtureRequest) -> Any:
     """A database of each kind."""
     return request.getfixturevalue(f"{request.param}_database")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a live forest may be made."""
+    return tmp_path / "clinic.forest"

@@ -13,11 +13,6 @@ from deciduous.live import LiveForest, _row_index, read_record
 from live_tables import WARDS, Database, add_patients, fresh_fingerprint, make_live, make_patients
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "clinic.forest"
-
-
 def names(folder: Path, pattern: str) -> set[str]:
     """Of files in the folder."""
     return {file.name for file in folder.glob(pattern)}
