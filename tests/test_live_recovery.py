@@ -10,6 +10,7 @@ import pytest
 
 from deciduous.errors import FolderError
 from deciduous.live import LiveForest, _row_index, read_record
+from deciduous.live.requests import NO_ROWS
 from live_tables import WARDS, Database, add_patients, fresh_fingerprint, make_live, make_patients
 
 
@@ -158,6 +159,20 @@ def test_record_can_be_used_while_the_index_is_damaged(sqlite_database: Database
         assert live.erase("u-5").request.state == "applied"
         assert live.verify()
         assert {its.state for its in live.requests} == {"verified"}
+
+
+def test_request_whose_rows_went_while_the_index_was_lost(sqlite_database: Database, folder: Path) -> None:
+    """Nothing tells whether there ever were any, and the reason says so."""
+    make_patients(sqlite_database)
+    with make_live(sqlite_database, folder) as live:
+        request = live.requests.receive("u-5")
+    sqlite_database.run("DELETE FROM patients WHERE person_id = 'u-5'")
+    for file in folder.glob("rows-*"):
+        file.unlink()
+    with LiveForest.open(folder) as live:
+        assert live.sync().rows == 117
+        settled = live.requests[request.id]
+        assert (settled.state, settled.reason) == ("refused", NO_ROWS)
 
 
 def test_empty_table_after_the_index_was_lost(database: Database, folder: Path) -> None:
