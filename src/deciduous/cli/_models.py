@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 from uuid import UUID
 
 import typer
 
 from ..errors import FrozenForestError, InvalidInputError
-from ..forest import DareForestClassifier
-from ..frozen import FrozenForestClassifier
-from ..model_file import load
-from ._output import shows_bars
+from ._output import note, shows_bars
+
+if TYPE_CHECKING:
+    from ..forest import DareForestClassifier
+    from ..frozen import FrozenForestClassifier
 
 
 def loaded(path: Path, jobs: int = 1) -> DareForestClassifier | FrozenForestClassifier:
@@ -24,15 +26,54 @@ def loaded(path: Path, jobs: int = 1) -> DareForestClassifier | FrozenForestClas
         raise InvalidInputError(f"{path} is a folder. If it holds a live forest, see `deciduous live --help`.")
     if not path.exists():
         raise InvalidInputError(f"There is no model {path}. `deciduous train` makes one.")
+    from ..model_file import load
+
     return load(path, n_jobs=jobs)
 
 
 def loaded_with_rows(path: Path, jobs: int, purpose: str) -> DareForestClassifier:
     """The model in a file, which must have its training rows."""
+    from ..frozen import FrozenForestClassifier
+
     forest = loaded(path, jobs)
     if isinstance(forest, FrozenForestClassifier):
         raise FrozenForestError(purpose)
     return forest
+
+
+if sys.platform == "win32":
+
+    @contextmanager
+    def changing(path: Path) -> Iterator[None]:
+        """Nothing: there a file that is open, as one with a lock is, cannot be replaced."""
+        yield
+
+else:
+    import fcntl
+
+    @contextmanager
+    def changing(path: Path) -> Iterator[None]:
+        """A time in which no other command changes a model file; one that is at it is waited for.
+
+        The lock is on the file itself, so that nothing lies beside it, and the system releases it however a process
+        ends. Whoever changes a model puts a new file in its place: then the lock is to be had on that one.
+        """
+        if not path.is_file():
+            yield
+            return
+        while True:
+            with open(path, "rb") as file:
+                _lock(file, path)
+                if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                    yield
+                    return
+
+    def _lock(file: IO[bytes], path: Path) -> None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            note(f"Another process is changing {path}: waiting until it is done.")
+            fcntl.flock(file, fcntl.LOCK_EX)
 
 
 @contextmanager
@@ -55,12 +96,17 @@ def chosen_rows(
         raise typer.BadParameter("Say which rows, by one of --ids, --ids-file and --subject.")
     if subjects:
         return {"subjects": [_subject(forest, text) for text in subjects]}
-    if ids is not None:
-        texts = ids.split(",")
-    else:
-        lines = sys.stdin.read() if str(ids_file) == "-" else Path(str(ids_file)).read_text()
-        texts = lines.splitlines()
+    texts = ids.split(",") if ids is not None else _lines(str(ids_file))
     return {"ids": names_of(forest, [text.strip() for text in texts if text.strip()])}
+
+
+def _lines(path: str) -> list[str]:
+    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    try:
+        return content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        where = "The standard input" if path == "-" else path
+        raise InvalidInputError(f"{where} is not text in UTF-8. Write an id on each line.") from None
 
 
 def names_of(forest: DareForestClassifier, texts: list[str]) -> list[Any]:

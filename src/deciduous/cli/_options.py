@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,11 +44,15 @@ JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for a
 
 
 def writable(path: Path | None) -> Path | None:
-    """A file to write, whose folder is there: better to know before the work than after it."""
-    if path is not None and not path.parent.is_dir():
-        raise InvalidInputError(f"There is no folder {path.parent} to write {path.name} to.")
-    if path is not None and path.is_dir():
+    """A file that can be written, or none: better to know before the work than after it."""
+    if path is None:
+        return None
+    if path.is_dir():
         raise InvalidInputError(f"{path} is a folder. Name a file to write.")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"There is no folder {path.parent} to write {path.name} to.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):  # files are written beside the old one, and then take its place
+        raise InvalidInputError(f"The folder {path.parent.absolute()} is not yours to write {path.name} to.")
     return path
 
 

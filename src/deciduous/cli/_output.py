@@ -17,13 +17,20 @@ from ..errors import DeciduousError
 CHECK_FAILED, WRONG_USAGE, PROBLEM, INTERRUPTED = 1, 2, 3, 130
 EXIT_CODES = {
     0: "done",
-    CHECK_FAILED: "a check failed: `verify` or `inspect --check` found a difference, or an experiment failed",
+    CHECK_FAILED: "a check failed: `verify` or `inspect --check` found a difference, or an experiment or a benchmark failed",
     WRONG_USAGE: "wrong usage: an option or argument that there is not, or that is missing",
     PROBLEM: "a problem with data, a file, a model, a database or a value",
     INTERRUPTED: "interrupted (Ctrl-C); `live watch` ends with 0",
 }
 WIDTH_OF_FILES = 140  # of tables that do not go to a terminal
 _AS_JSON = "deciduous.json"
+# What errors of the library tell to do in Python, as commands.
+WAYS_OUT = {
+    "`ids_` lists": "`deciduous inspect --ids` lists",
+    "leave `ids` out to": "use --number-rows to",
+    "`LiveForest.create` makes one": "`deciduous live init` makes one",
+    "`deciduous.live.read_record` reads receipts and requests": "`deciduous live receipts` and `live status` work",
+}
 
 
 class Commands(TyperGroup):
@@ -69,17 +76,22 @@ def _problems_as_messages(is_json: Callable[[], bool]) -> Iterator[None]:
 def _message(error: Exception) -> str | None:
     """What to tell the user, or None if the error is a fault of ours."""
     if isinstance(error, DeciduousError):
-        return " ".join([str(error), *getattr(error, "__notes__", [])])
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}."
+        return _with_commands(" ".join([str(error), *getattr(error, "__notes__", [])]))
+    if isinstance(error, OSError) and error.strerror is not None:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}."
     if isinstance(error, ImportError):  # an extra that is not installed; the text says which
         return str(error)
     origin = type(error).__module__.partition(".")[0]
     if origin == "sqlalchemy":  # its own text goes on with the statement
-        return f"The database says: {getattr(error, 'orig', None) or error}".strip()
-    if origin == "pyarrow":
-        return f"The file cannot be read: {error}"
+        return " ".join(f"The database says: {getattr(error, 'orig', None) or error}".split())
     return None
+
+
+def _with_commands(text: str) -> str:
+    for in_python, as_command in WAYS_OUT.items():
+        text = text.replace(in_python, as_command)
+    return text
 
 
 def note(text: str) -> None:

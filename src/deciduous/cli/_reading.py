@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 from .._progress import bar
 from ..errors import InvalidInputError, shown
-from ..export import imported
 from ._output import note, shows_bars
 
 CSV_BLOCK = 2**20  # bytes that are parsed at a time; several are read ahead
@@ -60,6 +60,8 @@ class Source(Protocol):
 
 def source_of(where: str, table: str | None = None, query: str | None = None) -> Source:
     """The source that a path or a URL means."""
+    from ..export import imported
+
     imported("pyarrow", "cli")
     if "://" in where:
         if (table is None) == (query is None):
@@ -70,6 +72,8 @@ def source_of(where: str, table: str | None = None, query: str | None = None) ->
     if table is not None or query is not None:
         raise InvalidInputError(f"--table and --query are for databases, but {where} is a file.")
     path = Path(where)
+    if path.is_dir():
+        raise InvalidInputError(f"{where} is a folder. Name a file in it.")
     if not path.is_file():
         raise InvalidInputError(f"There is no file {where}. Databases are named as in sqlite:///clinic.db.")
     lower = path.name.lower()
@@ -83,9 +87,22 @@ def source_of(where: str, table: str | None = None, query: str | None = None) ->
     raise InvalidInputError(f"What is in {where} cannot be told from its name. Files that can be read end in {known}.")
 
 
+def require_database(url: str) -> None:
+    """Raises if a URL names a file of SQLite that is not there, as SQLite would make it."""
+    from ..export import imported
+
+    its = imported("sqlalchemy.engine", "live").make_url(url)
+    is_file = its.get_backend_name() == "sqlite" and its.database not in (None, "", ":memory:")
+    if is_file and not its.database.startswith("file:") and not Path(its.database).exists():
+        raise InvalidInputError(
+            f"There is no database {its.database}. URLs with three slashes name files from here, with four from the root."
+        )
+
+
 def columns_of(source: Source) -> dict[str, Any]:
     """The columns of a source, each named once."""
-    types = source.types()
+    with _naming(source):
+        types = source.types()
     if not types:
         raise InvalidInputError(f"{source.name} has no columns.")
     return types
@@ -95,7 +112,25 @@ def columns_of(source: Source) -> dict[str, Any]:
 def reading(source: Source, types: Types) -> Iterator[Iterator[Any]]:
     """The batches of a source, with a bar if somebody sees it."""
     with bar("Reading", source.n_steps(), shows_bars(), "bytes") as report:
-        yield source.batches(types, report or (lambda _: None))
+        yield _batches(source, types, report or (lambda _: None))
+
+
+def _batches(source: Source, types: Types, report: Report) -> Iterator[Any]:
+    with _naming(source):  # here, where no error of those who use the batches can come
+        yield from source.batches(types, report)
+
+
+@contextmanager
+def _naming(source: Source) -> Iterator[None]:
+    """Errors of reading with the name of what was read."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        raise InvalidInputError(f"{source.name} cannot be read: {str(error).rstrip('.')}.") from None
 
 
 def _require_distinct(names: list[str], where: str) -> None:
@@ -117,11 +152,10 @@ class _CsvSource:
 
     def __post_init__(self) -> None:
         self.name = str(self.path)
-        self._separator = self._guessed_separator()
 
     def types(self) -> dict[str, Any]:
-        with self._opened(None) as (reader, _):
-            types = _types_of(reader.schema, self.name)
+        reader, _ = self._opened(None)
+        types = _types_of(reader.schema, self.name)
         for name, kind in types.items():
             if str(kind) == "binary":
                 raise InvalidInputError(
@@ -137,43 +171,46 @@ class _CsvSource:
         import pyarrow as pa
 
         try:
-            with self._opened(types) as (reader, position):
-                for batch in reader:
-                    report(position())
-                    yield batch.select(list(types))
+            reader, position = self._opened(types)
+            for batch in reader:
+                report(position())
+                yield batch.select(list(types))
         except pa.ArrowInvalid as error:
             found = re.match(r"In CSV column #(\d+): (?:Row #\d+: )?(.*)", str(error), re.DOTALL)
             if found is None:
-                raise InvalidInputError(f"{self.name} cannot be read: {error}.") from None
+                raise
             raise MisfitError(list(self.types())[int(found[1])], found[2]) from None  # counted in the file
 
-    @contextmanager
-    def _opened(self, types: Types | None) -> Iterator[tuple[Any, Callable[[], int]]]:
+    def _opened(self, types: Types | None) -> tuple[Any, Callable[[], int]]:
         """A reader, and how many bytes of the file it has seen."""
         import pyarrow as pa
         from pyarrow import csv
 
         chosen = {"include_columns": list(types), "column_types": dict(types)} if types is not None else {}
-        compression = "gzip" if self.name.endswith(".gz") else None
-        # Opened by Python, as a file of Arrow's does not say how far it is while others read it.
-        with open(self.path, "rb", buffering=0) as raw:
-            if raw.read(1) == b"":
-                raise InvalidInputError(f"{self.name} is empty. The first line of a CSV file names the columns.")
-            raw.seek(0)
-            reader = csv.open_csv(
-                pa.input_stream(raw, compression=compression),
-                read_options=csv.ReadOptions(block_size=CSV_BLOCK),
-                parse_options=csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
-                convert_options=csv.ConvertOptions(strings_can_be_null=True, **chosen),
-            )
-            yield reader, raw.tell
+        # A file of Arrow's own, which is never closed by us: threads read ahead of what we have seen, and go on doing so
+        # after an error. In a file of Python's they would meet an interpreter that is ending.
+        file = pa.OSFile(str(self.path))
+        reader = csv.open_csv(
+            pa.CompressedInputStream(file, "gzip") if self._is_compressed else file,
+            read_options=csv.ReadOptions(block_size=CSV_BLOCK),
+            parse_options=csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(strings_can_be_null=True, **chosen),
+        )
+        return reader, file.tell
 
-    def _guessed_separator(self) -> str:
+    @property
+    def _is_compressed(self) -> bool:
+        return self.name.lower().endswith(".gz")
+
+    @cached_property
+    def _separator(self) -> str:
         import pyarrow as pa
 
-        with pa.input_stream(str(self.path)) as stream:  # decompresses by the name of the file
+        with pa.input_stream(str(self.path), "gzip" if self._is_compressed else None) as stream:
             header = stream.read(2**16).split(b"\n")[0].decode("utf-8", "replace")
-        separator = max(SEPARATORS, key=header.count)
+        if not header.strip():
+            raise InvalidInputError(f"{self.name} is empty. The first line of a CSV file names the columns.")
+        separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", header).count)
         if separator != ",":
             note(f"Columns of {self.name} are separated by {separator!r}.")
         return separator
@@ -277,6 +314,7 @@ def _cast(batch: Any, types: Types) -> Any:
 
 class _SqlSource:
     def __init__(self, url: str, table: str | None, query: str | None) -> None:
+        require_database(url)
         from ..live._source import Source as Selectable
         from ..live._source import connected
 

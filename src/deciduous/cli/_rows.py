@@ -18,7 +18,7 @@ from ._compact import Numbers, Texts, Whole
 from ._output import counted, note
 from ._reading import MisfitError, Source, Types, columns_of, reading
 
-ID_NAMES = ("id", "row_id", "rowid", "uuid")
+ID_NAMES = ("id", "row_id", "rowid", "uuid", "", "unnamed: 0")  # the last two are what pandas makes of an index
 TARGET_NAMES = ("target", "label", "class", "y", "outcome")
 SUBJECT_NAMES = ("subject", "subject_id", "person_id", "user_id", "patient_id", "customer_id")
 MANY = 50  # more different texts than this, in more than a tenth of the rows, are names or dates, not categories

@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from . import checking, experiment, live, predicting, sharing, training, trying, updating
+from . import checking, live, predicting, sharing, training, trying, updating
 from ._output import EXIT_CODES, Commands
 
 ENDING = "\n".join(["\b", "Exit codes:", *(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())])
+
+
+class Experiments(TyperGroup):
+    """A command for each experiment. They import scikit-learn and more, so they wait until one is looked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of the commands."""
+        self._import()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name."""
+        self._import()
+        return super().get_command(ctx, cmd_name)
+
+    def _import(self) -> None:
+        if not self.commands:
+            from . import experiment
+
+            group: Any = get_command(experiment.app)
+            self.commands.update(group.commands)
+
 
 # Plain help: it is what docs/cli.md shows, and it spares importing rich.
 app = typer.Typer(
@@ -19,7 +43,11 @@ for _group in (training, predicting, updating, checking, sharing, trying):
     for _command in _group.app.registered_commands:
         app.registered_commands.append(_command)
 app.add_typer(live.app, name="live")
-app.add_typer(experiment.app, name="experiment")
+app.add_typer(
+    typer.Typer(cls=Experiments, no_args_is_help=True),
+    name="experiment",
+    help="Run the paper's experiments, ours beside theirs. Runs can be interrupted and go on where they were.",
+)
 
 
 def _show_version(is_asked: bool) -> None:
@@ -36,6 +64,5 @@ def deciduous(
 ) -> None:
     """Random forests that let go of data.
 
-    Results go to stdout, everything else to stderr. All commands but `experiment` and `bench`, which write files of
-    their own, take --json. The exit code tells how a command ended.
+    Results go to stdout, everything else to stderr. All commands take --json. The exit code tells how a command ended.
     """

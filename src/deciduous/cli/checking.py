@@ -75,6 +75,7 @@ def _verified_live(folder: Path, url: str | None) -> tuple[str | None, str | Non
         "deciduous inspect patients.forest --tree 0 --max-depth 3",
         "deciduous inspect patients.forest --importances --json",
         "deciduous inspect patients.forest --check",
+        "deciduous inspect patients.forest --ids",
     )
 )
 def inspect(
@@ -82,11 +83,14 @@ def inspect(
     tree: Annotated[int | None, typer.Option("--tree", min=0, help="Show a tree as text.")] = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", min=0, help="Of the tree that is shown.")] = None,
     importances: Annotated[bool, typer.Option("--importances", help="Show how much each column matters.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Print the ids of all rows, a line each.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Recount all statistics; exit with 1 if one is off.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """What is in a model: rows, trees, columns, classes, parameters, sizes. The seed is not shown."""
-    needs_rows = tree is not None or importances or check
+    if ids and not as_json and (tree is not None or importances or check):
+        raise typer.BadParameter("--ids prints ids alone, for other programs. With --json it goes with other options.")
+    needs_rows = tree is not None or importances or ids or check
     forest: Any = loaded_with_rows(model, 1, "tree_view") if needs_rows else loaded(model)
     result = {"model": str(model), "bytes": model.stat().st_size, **_description(forest)}
     if tree is not None:
@@ -98,8 +102,12 @@ def inspect(
         result["importances"] = dict(zip(names, forest.feature_importances_.tolist(), strict=True))
     if check:
         result["problem"] = forest.check()
+    if ids:
+        result["ids"] = forest.ids_.tolist()
     if as_json:
         present(True, result)
+    elif ids:
+        typer.echo("\n".join(map(str, result["ids"])))
     else:
         _show(result)
     if result.get("problem") is not None:

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from ..errors import DeciduousError
 from ..experiments import datasets, paper, report, runner
@@ -18,12 +17,10 @@ from ..experiments.protocols import PROTOCOLS
 from ..experiments.scales import SCALES
 from ..experiments.store import Record, Runs, Store, Unit
 from ..experiments.wording import sentence
-from ._output import CHECK_FAILED
+from ._output import CHECK_FAILED, JsonOption, note, present, present_table
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Run the paper's experiments, ours beside theirs. Runs can be interrupted and go on where they were.",
-)
+# Plain help, as that of the other commands.
+app = typer.Typer(rich_markup_mode=None)
 Scale = StrEnum("Scale", list(SCALES))  # type: ignore[misc]
 
 ScaleOption = Annotated[Scale, typer.Option("--scale", help=" ".join(f"{s.name}: {s.about}" for s in SCALES.values()))]
@@ -52,14 +49,21 @@ def _command(experiments: Sequence[str]) -> Callable[..., None]:
         out: OutOption = DEFAULT_OUT,
         only: OnlyOption = None,
         offline: OfflineOption = False,
+        as_json: JsonOption = False,
     ) -> None:
         request = runner.Request.checked(experiments, scale.value, only or (), data, not offline)
         store = Store(results_path(out, scale.value), scale.value)
         _run_with_progress(request, store)
         path = report.write(store.runs, request.scale, out / f"{scale.value}.html")
-        console.print(f"Results: {store.path}\nReport:  {path}")
-        failed = [record for record in store.runs.without_result() if str(record.reason).startswith("failed")]
-        if failed:
+        without = store.runs.without_result()
+        result = {
+            "results": str(store.path),
+            "report": str(path),
+            "done": len(store.runs) - len(without),
+            "without_result": {str(record.unit): record.reason for record in without},
+        }
+        present(as_json, result, f"Results: {store.path}", f"Report:  {path}")
+        if any(str(record.reason).startswith("failed") for record in without):
             raise typer.Exit(CHECK_FAILED)
 
     return command
@@ -71,47 +75,70 @@ app.command("all", help="All experiments, one data set after the other.")(_comma
 
 
 @app.command("report")
-def write_report(scale: ScaleOption = DEFAULT_SCALE, out: OutOption = DEFAULT_OUT) -> None:
+def write_report(scale: ScaleOption = DEFAULT_SCALE, out: OutOption = DEFAULT_OUT, as_json: JsonOption = False) -> None:
     """Build the page anew from what was run: tables and figures, the paper's beside ours."""
     path = results_path(out, scale.value)
     if not path.exists():
         raise DeciduousError(f"There is no {path}. Run `deciduous experiment all --scale {scale.value}` first.")
     written = report.write(Runs.read(path), SCALES[scale.value], out / f"{scale.value}.html")
-    console.print(f"Report: {written}")
+    present(as_json, {"report": str(written)}, f"Report: {written}")
 
 
 @app.command("data")
-def list_data(data: DataOption = None) -> None:
+def list_data(data: DataOption = None, as_json: JsonOption = False) -> None:
     """List the data sets: rows, attributes beside the paper's, origin, and which are here."""
-    table = Table(title=f"Data sets in {datasets.data_folder(data)}", title_justify="left")
-    for column in ("name", "train + test rows", "attributes (paper)", "positive", "metric", "here", "origin, licence"):
-        table.add_column(column)
-    for its in datasets.REGISTRY.values():
-        here = "made" if not its.is_real else "no" if datasets.state_of(its.name, data) else "yes"
-        table.add_row(
-            its.name,
-            f"{its.expected.n_train:,} + {its.expected.n_test:,}",
-            f"{its.expected.n_attributes:,} ({paper.dataset(its.paper_name).n_attributes:,})",
-            f"{100 * its.expected.positive_rate:.1f}%",
-            its.metric,
-            here if here != "no" else "no, can be fetched" if its.fetch else "no",
-            f"{its.origin} ({its.licence})",
-        )
-    console.print(table)
+    folder = datasets.data_folder(data)
+    listed = [_described(its, data) for its in datasets.REGISTRY.values()]
+    if as_json:
+        present(True, {"folder": str(folder), "datasets": listed})
+        return
+    rows = [
+        [
+            its["name"],
+            f"{its['train_rows']:,} + {its['test_rows']:,}",
+            f"{its['attributes']:,} ({its['attributes_of_paper']:,})",
+            f"{100 * its['positive']:.1f}%",
+            its["metric"],
+            its["state"],
+            f"{its['origin']} ({its['licence']})",
+        ]
+        for its in listed
+    ]
+    columns = ["name", "train + test rows", "attributes (paper)", "positive", "metric", "here", "origin, licence"]
+    present_table(f"Data sets in {folder}", columns, rows)
+
+
+def _described(its: datasets.Entry, data: Path | None) -> dict[str, Any]:
+    missing = "no, can be fetched" if its.fetch else "no"
+    return {
+        "name": its.name,
+        "train_rows": its.expected.n_train,
+        "test_rows": its.expected.n_test,
+        "attributes": its.expected.n_attributes,
+        "attributes_of_paper": paper.dataset(its.paper_name).n_attributes,
+        "positive": its.expected.positive_rate,
+        "metric": its.metric,
+        "state": "made" if not its.is_real else missing if datasets.state_of(its.name, data) else "yes",
+        "origin": its.origin,
+        "licence": its.licence,
+    }
 
 
 @app.command("fetch")
-def fetch_data(names: Annotated[list[str], typer.Argument(help="Data sets.")], data: DataOption = None) -> None:
+def fetch_data(
+    names: Annotated[list[str], typer.Argument(help="Data sets.")], data: DataOption = None, as_json: JsonOption = False
+) -> None:
     """Download data sets from their public sources (UCI, OpenML), and check them."""
+    fetched = {}
     for name in names:
-        console.print(f"{name}: {datasets.fetch(name, data)}")
-
-
-console = Console()
+        note(f"Fetching {name} …")
+        fetched[name] = str(datasets.fetch(name, data))
+    present(as_json, {"files": fetched}, *(f"{name}: {path}" for name, path in fetched.items()))
 
 
 def _run_with_progress(request: runner.Request, store: Store) -> None:
     columns: tuple[Any, ...] = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as progress:
         bar = progress.add_task("planning", total=request.n_units)
 
@@ -120,7 +147,7 @@ def _run_with_progress(request: runner.Request, store: Store) -> None:
 
         def on_end(record: Record) -> None:
             if record.reason:
-                progress.console.print(f"{record.unit}: {record.reason}", highlight=False)
+                console.print(f"{record.unit}: {record.reason}", highlight=False, markup=False)
             if record.unit.experiment != runner.DATA:
                 progress.advance(bar)
 

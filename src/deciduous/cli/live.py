@@ -11,6 +11,7 @@ import typer
 
 from . import _options as options
 from ._output import JsonOption, counted, note, present, present_table, shows_bars
+from ._reading import require_database
 
 if TYPE_CHECKING:
     from ..live import LiveForest, Receipt, SyncReport
@@ -61,6 +62,7 @@ def init(
     """Train a forest on a table, and keep it in a folder, to follow the table from now on."""
     from ..live import LiveForest
 
+    require_database(url)
     params = {
         "n_estimators": trees,
         "max_depth": depth,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from . import _options as options
-from ._models import working
+from ._models import changing, working
 from ._output import JsonOption, counted, present, shows_bars, size_text
 from ._reading import source_of
 from ._rows import Rows, training_rows
@@ -160,7 +160,8 @@ def _fit_and_save(
         forest.fit(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
         seconds = time.perf_counter() - begin
         fingerprint = forest.fingerprint()
-    forest.save(out)
+    with changing(out):
+        forest.save(out)
     n_trees = forest.n_estimators
     result = {
         "model": str(out),
@@ -179,6 +180,6 @@ def _fit_and_save(
         as_json,
         (more or {}) | result,
         f"Trained {counted(n_trees, 'tree')} on {counted(n_rows, 'row')} of {counted(n_columns, 'column')}, "
-        f"{len(forest.classes_)} classes, in {seconds:.2f} s.",
+        f"{len(forest.classes_)} class{'' if len(forest.classes_) == 1 else 'es'}, in {seconds:.2f} s.",
         f"Wrote {out} ({size_text(out.stat().st_size)}), fingerprint {fingerprint}.",
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,13 +38,16 @@ def demo(
 @app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]},
     epilog=options.examples(
-        "deciduous bench --quick", "deciduous bench --list", "deciduous bench --only adult predict"
+        "deciduous bench --quick",
+        "deciduous bench --list --json",
+        "deciduous bench --only adult predict",
     ),
 )
-def bench(context: typer.Context) -> None:
+def bench(context: typer.Context, as_json: JsonOption = False) -> None:
     """Measure speed and memory beside other libraries. Needs the repository: run it in its folder.
 
-    Options are those of `python -m benchmarks`; results are JSON, tables and plots in build/bench.
+    Options are those of `python -m benchmarks`; results are JSON, tables and plots in build/bench. With --json, how
+    far it is goes to stderr.
     """
     here = Path.cwd()
     if not (here / "benchmarks" / "instructions.json").exists():
@@ -52,4 +56,22 @@ def bench(context: typer.Context) -> None:
             "`make bench`, or this command, in its folder."
         )
     sys.path.insert(0, str(here))
-    raise typer.Exit(importlib.import_module("benchmarks.cli").main(context.args))
+    benchmarks = importlib.import_module("benchmarks.cli")
+    if not as_json:
+        raise typer.Exit(benchmarks.main(context.args))
+    with redirect_stdout(sys.stderr):
+        code = benchmarks.main(context.args)
+    present(True, _bench_as_dict(benchmarks, benchmarks.parser().parse_args(context.args)))
+    raise typer.Exit(code)
+
+
+def _bench_as_dict(benchmarks: Any, chosen: Any) -> dict[str, Any]:
+    if chosen.list:
+        return {"cases": {case.name: case.about for case in benchmarks.CASES}}
+    results = benchmarks.earlier_or_new(chosen.out)
+    return {
+        "out": str(chosen.out),
+        "seconds": results.durations,
+        "skipped": results.skipped,
+        "failed": results.failed,
+    }

@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..reports import UpdateReport
 from . import _options as options
-from ._models import chosen_rows, loaded_with_rows, names_of, working
+from ._models import changing, chosen_rows, loaded_with_rows, names_of, working
 from ._output import JsonOption, counted, present
 from ._reading import source_of
 from ._rows import rows_for
+
+if TYPE_CHECKING:
+    from ..reports import UpdateReport
 
 app = typer.Typer()
 
@@ -47,9 +49,10 @@ def delete(
 
     The model file is replaced at once or not at all. Copies of the old file still know the rows: delete them, too.
     """
-    forest = loaded_with_rows(model, jobs, "delete")
-    rows = chosen_rows(forest, ids, ids_file, subject)
-    _update(forest, lambda: forest.delete(**rows), "Deleted", out or model, jobs, as_json)
+    with changing(model):
+        forest = loaded_with_rows(model, jobs, "delete")
+        rows = chosen_rows(forest, ids, ids_file, subject)
+        _update(forest, lambda: forest.delete(**rows), "Deleted", out or model, jobs, as_json)
 
 
 @app.command(
@@ -76,16 +79,17 @@ def add(
 
     Columns are found by name; others are ignored. Without a column of ids, rows get fresh numbers.
     """
-    forest = loaded_with_rows(model, jobs, "add")
     asked = options.asked_columns(target, id, subject, None, drop, number_rows)
-    rows = rows_for(forest, source_of(data, table, query), asked)
-    if rows.ids is not None and forest._names.kind == "u":
-        rows.ids = names_of(forest, rows.ids)
+    with changing(model):
+        forest = loaded_with_rows(model, jobs, "add")
+        rows = rows_for(forest, source_of(data, table, query), asked)
+        if rows.ids is not None and forest._names.kind == "u":
+            rows.ids = names_of(forest, rows.ids)
 
-    def work() -> UpdateReport:
-        return forest.add(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
+        def work() -> UpdateReport:
+            return forest.add(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
 
-    _update(forest, work, "Added", out or model, jobs, as_json)
+        _update(forest, work, "Added", out or model, jobs, as_json)
 
 
 @app.command(
@@ -124,6 +128,7 @@ def cost(
 
 
 def _update(forest: Any, work: Callable[[], UpdateReport], done: str, out: Path, jobs: int, as_json: bool) -> None:
+    options.writable(out)
     begin = time.perf_counter()
     with working(forest, jobs):
         report = work()
