@@ -19,8 +19,9 @@ NAME = "deciduous"
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The words of each command, groups before their members."""
     yield path
-    for name, member in getattr(command, "commands", {}).items():
-        yield from commands(member, (*path, name))
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(None):
+            yield from commands(command.get_command(None, name), (*path, name))
 
 
 def help_of(path: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 import os
@@ -106,22 +107,29 @@ def loaded(path: str) -> DareForestClassifier:
 
 
 def all_commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    members = getattr(command, "commands", {})
-    if not members:
+    if not hasattr(command, "list_commands"):
         yield path
-    for name, member in members.items():
-        yield from all_commands(member, (*path, name))
+        return
+    for name in command.list_commands(None):
+        yield from all_commands(command.get_command(None, name), (*path, name))
 
 
 @pytest.mark.parametrize("path", list(all_commands(get_command(app))), ids=" ".join)
 def test_every_command_helps_with_examples(path: tuple[str, ...]) -> None:
-    """Its own examples, that begin with its own name; the experiments are alike and have them in their page."""
+    """Its own examples, that begin with its own name; and each prints JSON if asked."""
     result = run(*path, "--help")
     assert result.exit_code == 0
-    if path[0] != "experiment":
-        assert f"  deciduous {' '.join(path)}" in result.stdout.split("Examples:")[1]
-    if path[0] not in ("experiment", "bench"):
-        assert "--json" in result.stdout
+    assert f"  deciduous {' '.join(path)}" in result.stdout.split("Examples:")[1]
+    assert "--json " in result.stdout.split("Options:")[1].split("Examples:")[0]
+
+
+def test_every_command_of_the_plan_is_there() -> None:
+    words = "train predict delete add cost verify inspect tune freeze export demo bench version"
+    live = "live init, live sync, live watch, live erase, live receipts, live status"
+    assert {" ".join(path) for path in all_commands(get_command(app)) if path[0] != "experiment"} == {
+        *words.split(),
+        *live.split(", "),
+    }
 
 
 def test_page_is_what_help_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,12 +164,6 @@ def test_version() -> None:
     assert done("version").keys() == documented_keys("version")
     assert run("--version").stdout == f"deciduous {deciduous.__version__}\n"
     assert run("version").stdout.startswith(f"deciduous {deciduous.__version__} ")
-
-
-def test_shells_complete_commands() -> None:
-    words = {"_DECIDUOUS_COMPLETE": "complete_bash", "COMP_WORDS": "deciduous ver", "COMP_CWORD": "1"}
-    offered = subprocess.run(PROGRAM, env=os.environ | words, capture_output=True, text=True).stdout
-    assert offered.split() == ["verify", "version"]
 
 
 # ------------------------------------------------------------------------------------------------------------- training
@@ -233,6 +235,45 @@ def test_what_is_said_overrides_guesses(csv: str) -> None:
     assert forest.subjects_ == [1, 2, 3, 4]
     assert len(forest.categories_[2] or ()) == N_ROWS // 3
     assert (forest.min_samples_leaf, forest.class_weight) == (3, "balanced")
+
+
+@pytest.mark.usefixtures("home")
+def test_quotes_and_names_in_any_script() -> None:
+    """Separators and lines within quotes, names that are not ASCII, a byte-order mark: what pandas makes of it, too."""
+    rows = [f'{i};"a, b{i % 3}";"x\ny""{i % 2}";{i / 7:.3f};{"да" if i % 2 else "нет"}' for i in range(60)]
+    header = '"id";"na, me, or";"ünï ""q"" cödé";数;ответ'
+    Path("odd.csv").write_text("\n".join([header, *rows]), encoding="utf-8-sig")
+    result = run("train", "odd.csv", "--target", "ответ", "-o", "m.forest", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert "separated by ';'" in result.stderr
+    forest, table = loaded("m.forest"), pd.read_csv("odd.csv", sep=";")
+    assert forest.feature_names_in_.tolist() == ["na, me, or", 'ünï "q" cödé', "数"]
+    assert (forest.classes_.tolist(), forest.categories_[1]) == (["да", "нет"], ['x\ny"0', 'x\ny"1'])
+    lines = [json.loads(line) for line in run("predict", "m.forest", "odd.csv", "--json").stdout.splitlines()]
+    assert [its["prediction"] for its in lines] == forest.predict(table[forest.feature_names_in_]).tolist()
+
+
+@pytest.mark.usefixtures("home")
+def test_an_index_of_pandas_names_the_rows() -> None:
+    """A first column without a name is not something to split on."""
+    table = visits()[["age", "beds", "stay"]].set_index(np.arange(N_ROWS) + 7)
+    table.to_csv("indexed.csv")
+    assert done("train", "indexed.csv", "--target", "stay", "-o", "m.forest", *SMALL)["id"] == ""
+    forest = loaded("m.forest")
+    assert forest.feature_names_in_.tolist() == ["age", "beds"]
+    assert forest.ids_.tolist() == table.index.tolist()
+
+
+@pytest.mark.usefixtures("home")
+def test_nested_columns_are_left_out() -> None:
+    table = visits()
+    table["lists"] = [[1, 2]] * N_ROWS
+    table["records"] = [{"u": 1.0, "v": 2.0}] * N_ROWS
+    table.to_parquet("nested.parquet")
+    result = run("train", "nested.parquet", "--target", "stay", "-o", "m.forest", *SMALL)
+    assert result.exit_code == 0, result.output
+    assert all(f"Left out: {name!r}, which holds values of the type" in result.stderr for name in ("lists", "records"))
+    assert loaded("m.forest").fingerprint() == library_forest(visits()).fingerprint()
 
 
 def test_columns_that_turn_into_text_late(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -419,6 +460,30 @@ def test_inspect(model: str) -> None:
     assert done("inspect", "m.frozen")["kind"] == "frozen"
 
 
+def test_ids_are_listed_for_other_programs(model: str) -> None:
+    """What is printed can be read by `--ids-file`."""
+    Path("ids.txt").write_text(run("inspect", model, "--ids").stdout)
+    assert Path("ids.txt").read_text().splitlines() == [str(id) for id in visits()["id"]]
+    assert done("inspect", model, "--ids", "--check")["ids"] == visits()["id"].tolist()
+    assert done("delete", model, "--ids-file", "ids.txt")["rows_left"] == 0
+    assert run("inspect", model, "--ids").stdout == ""
+
+
+def test_keys_are_those_of_the_page(csv: str, model: str) -> None:
+    """Of the commands whose results are not looked at elsewhere."""
+    keys = {
+        "add": done("add", model, csv, "--target", "stay", "--number-rows").keys(),
+        "cost": done("cost", model, "--ids", "117").keys(),
+        "freeze": done("freeze", model, "-o", "m.frozen").keys() - {"trees", "nodes"},
+        "export": done("export", model, "-o", "m.txt").keys() - {"format"},
+        "experiment data": done("experiment", "data", "--data", ".").keys(),
+    }
+    assert {command: set(its) for command, its in keys.items()} == {
+        command: documented_keys(command) - {"trees", "nodes", "format"} for command in keys
+    }
+    assert done("predict", model, csv, "-o", "p.csv").keys() == {"model", "out", "format", "rows"}
+
+
 @pytest.mark.parametrize("name", ["m.onnx", "m.tl", "m.txt"])
 def test_export(model: str, name: str) -> None:
     result = done("export", model, "-o", name)
@@ -444,9 +509,38 @@ def test_demo_and_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "path", sys.path.copy())
     assert "adult" in run("bench", "--list").stdout
+    assert "adult" in done("bench", "--list")["cases"]
     outcomes = done("demo", "--trees", "1")["outcomes"]
     assert [its["name"] for its in outcomes] == ["iris", "breast cancer", "digits", "generated"]
     assert all(its["is_exact"] for its in outcomes)
+
+
+def test_bench_keeps_stdout_for_json(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One object; how far it is, and the files that it wrote, are on stderr."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    result = run("bench", "report", "--out", home / "bench", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout).keys() == documented_keys("bench")
+    assert str(home / "bench" / "report.md") in result.stderr
+    assert run("bench", "--only", "nonsense", "--json").exit_code == 2
+
+
+@pytest.mark.usefixtures("home")
+def test_experiments_keep_stdout_for_json() -> None:
+    """One object; bars and what has no result are on stderr."""
+    where = ["--data", "data", "--out", "runs", "--scale", "smoke", "--offline"]
+    result = run("experiment", "batch", "--only", "synthetic", "--only", "surgical", *where, "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told.keys() == documented_keys("experiment …")
+    assert (told["done"], list(told["without_result"])) == (1, ["data surgical seed 1"])
+    assert "surgical" in result.stderr
+    assert Path(told["results"]).exists()
+    assert done("experiment", "report", "--scale", "smoke", "--out", "runs") == {"report": told["report"]}
+    missing = run("experiment", "fetch", "surgical", "--data", "data", "--json")
+    assert missing.exit_code == 3
+    assert "no public loader" in json.loads(missing.stdout)["error"]
 
 
 # ------------------------------------------------------------------------------------------------------------ bad input
@@ -461,14 +555,22 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "odd numbers": (["tune", "visits.csv", "--trees", "many"], 2, "'many'"),
     "odd format": (["predict", "m.forest", "visits.csv", "-o", "x.doc"], 2, "--format"),
     "parquet on stdout": (["predict", "m.forest", "visits.csv", "--format", "parquet"], 2, "--out"),
+    "no ids": (["delete", "m.forest", "--ids", " , "], 2, "--ids takes ids"),
+    "ids and more": (["inspect", "m.forest", "--ids", "--check"], 2, "--json"),
+    "no threads": (["train", "visits.csv", "-t", "stay", "-o", "x", "--jobs", "0"], 2, "-1 for all processors"),
     "odd export": (["export", "m.forest", "-o", "x.doc"], 2, "--format"),
     "no folder": (["train", "visits.csv", "-t", "stay", "-o", "nowhere/x"], 3, "There is no folder nowhere"),
     "folder to write": (["delete", "m.forest", "--ids", "117", "-o", "."], 3, "is a folder"),
+    "folder to read": (["train", ".", "-o", "x"], 3, ". is a folder"),
     "no file": (["train", "none.csv", "-o", "x"], 3, "There is no file none.csv"),
     "odd name": (["train", "m.forest", "-o", "x"], 3, "cannot be told from its name"),
     "table of a file": (["train", "visits.csv", "--table", "a", "-o", "x"], 3, "are for databases"),
     "database without table": (["train", "sqlite:///a.db", "-o", "x"], 3, "--table or --query"),
     "no such table": (["train", "sqlite:///a.db", "--table", "t", "-t", "y", "-o", "x"], 3, "no such table: t"),
+    "no database": (["train", "sqlite:///none.db", "--table", "t", "-o", "x"], 3, "There is no database none.db"),
+    "nothing to follow": (["live", "init", "sqlite:///none.db", "f", "--id", "i", "-t", "y"], 3, "no database none.db"),
+    "no such kind of database": (["train", "odd://a", "--table", "t", "-o", "x"], 3, "The database says: "),
+    "no server": (["train", "postgresql://a:secret@127.0.0.1:1/b", "--table", "t", "-o", "x"], 3, "refused"),
     "no target": (["train", "visits.csv", "-o", "x"], 3, "--target"),
     "no such column": (["train", "visits.csv", "--target", "nope", "-o", "x"], 3, "no column 'nope'"),
     "one column twice": (["train", "visits.csv", "-t", "stay", "--id", "stay", "-o", "x"], 3, "different columns"),
@@ -476,8 +578,17 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "ids twice": (["train", "visits.csv", "-t", "stay", "--id", "beds", "-o", "x"], 3, "twice or more"),
     "ids missing": (["train", "visits.csv", "-t", "stay", "--id", "ward", "-o", "x"], 3, "in column 'ward'"),
     "odd parameter": (["train", "visits.csv", "-t", "stay", "--set", "trees=3", "-o", "x"], 3, "takes NAME=VALUE"),
+    "parameter with an option": (["train", "visits.csv", "-o", "x", "--set", "n_jobs=2"], 3, "n_jobs by --jobs"),
     "odd value": (["train", "visits.csv", "-t", "stay", "--set", "criterion=best", "-o", "x"], 3, "criterion must be"),
     "empty file": (["train", "empty.csv", "-o", "x"], 3, "is empty"),
+    "empty compressed file": (["train", "empty.csv.gz", "-o", "x"], 3, "empty.csv.gz is empty"),
+    "half a compressed file": (["train", "half.csv.gz", "-t", "y", "-o", "x"], 3, "half.csv.gz cannot be read"),
+    "no Parquet file": (["train", "odd.parquet", "-t", "y", "-o", "x"], 3, "odd.parquet cannot be read"),
+    "broken Parquet file": (["train", "broken.parquet", "-t", "stay", "-o", "x"], 3, "broken.parquet cannot be read"),
+    "no Arrow file": (["train", "odd.arrow", "-t", "y", "-o", "x"], 3, "odd.arrow cannot be read"),
+    "nested target": (["train", "nested.parquet", "-t", "s", "-o", "x"], 3, "Column 's' of nested.parquet cannot be"),
+    "infinity": (["train", "infinite.csv", "-t", "y", "-o", "x"], 3, "use NaN for a missing value"),
+    "no labels": (["train", "unlabelled.csv", "-t", "y", "-o", "x"], 3, "no rows with a label"),
     "ragged file": (["train", "ragged.csv", "-t", "y", "-o", "x"], 3, "Expected 2 columns, got 3"),
     "names twice": (["train", "twice.csv", "-t", "y", "-o", "x"], 3, "more than one column 'y'"),
     "no rows": (["train", "header.csv", "-t", "y", "-o", "x"], 3, "no rows with a label"),
@@ -487,14 +598,17 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "a folder": (["predict", ".", "visits.csv"], 3, "is a folder"),
     "no model inside": (["verify", "visits.csv"], 3, "not a model that can be loaded"),
     "unknown rows": (["delete", "m.forest", "--ids", "7"], 3, "does not hold the rows 7"),
+    "what rows there are": (["delete", "m.forest", "--ids", "7"], 3, "`deciduous inspect --ids` lists the 240 rows"),
+    "no file of ids": (["delete", "m.forest", "--ids-file", "none.txt"], 3, "none.txt: No such file"),
+    "file of other things": (["delete", "m.forest", "--ids-file", "latin.csv"], 3, "latin.csv is not text in UTF-8"),
     "ids of another kind": (["delete", "m.forest", "--ids", "seven"], 3, "named by whole numbers"),
     "unknown subject": (["delete", "m.forest", "--subject", "nobody"], 3, "no rows of nobody"),
-    "rows that are there": (["add", "m.forest", "visits.csv", "-t", "stay"], 3, "already holds the rows"),
+    "rows that are there": (["add", "m.forest", "visits.csv", "-t", "stay"], 3, "or use --number-rows"),
     "columns missing": (["predict", "m.forest", "header.csv"], 3, "no column 'age'"),
     "column of another kind": (["predict", "m.forest", "worded.csv"], 3, "Column 'age' of worded.csv is not"),
     "frozen": (["delete", "m.frozen", "--ids", "7"], 3, "it only predicts"),
     "frozen trees": (["inspect", "m.frozen", "--importances"], 3, "it only predicts"),
-    "no live forest": (["live", "status", "."], 3, "There is no live forest"),
+    "no live forest": (["live", "status", "."], 3, "`deciduous live init` makes one"),
     "no live folder": (["live", "sync", "nowhere"], 3, "nowhere"),
     "certificate to nowhere": (["live", "receipts", ".", "--certificate", "1"], 2, "--out"),
 }  # fmt: skip
@@ -516,10 +630,26 @@ def odd_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "twice": b"y,y\n1,2\n",
         "header": b"a,y\n",
         "latin": b"a,y\n\xff,1\n",
+        "infinite": b"a,y\n1,0\ninf,1\n",
+        "unlabelled": b"a,y\n1,\n2,NaN\n",
     }
     for name, content in contents.items():
         (folder / f"{name}.csv").write_bytes(content)
+    (folder / "empty.csv.gz").write_bytes(gzip.compress(b""))
+    (folder / "half.csv.gz").write_bytes(gzip.compress((folder / "visits.csv").read_bytes())[:2000])
+    table.to_parquet(folder / "broken.parquet")
+    with open(folder / "broken.parquet", "r+b") as file:
+        file.seek(100)
+        file.write(bytes(3000))
+    (folder / "odd.parquet").write_bytes(b"a,y\n1,2\n")
+    (folder / "odd.arrow").write_bytes(b"a,y\n1,2\n")
+    pd.DataFrame({"a": [1, 2], "s": [{"u": 1}, {"u": 2}]}).to_parquet(folder / "nested.parquet")
+    sqlite3.connect(folder / "a.db").execute("VACUUM").connection.close()
     return folder
+
+
+def contents_of(folder: Path) -> dict[str, bytes | None]:
+    return {path.name: path.read_bytes() if path.is_file() else None for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("arguments", BAD.values(), ids=BAD)
@@ -529,14 +659,16 @@ def test_bad_input_is_a_sentence_and_an_exit_code(
     """No traceback, nothing on stdout, no file written; with --json the message is there, too."""
     monkeypatch.chdir(odd_files)
     command, code, message = arguments
-    before = {path.name: path.read_bytes() for path in odd_files.iterdir() if path.is_file()}
+    before = contents_of(odd_files)
     result = run(*command)
     assert (result.exit_code, result.stdout) == (code, ""), result.output
     assert message in " ".join(result.stderr.split())
+    assert "secret" not in result.stderr
     if code == 3:
-        assert message in json.loads(run(*command, "--json").stdout)["error"]
-    (odd_files / "a.db").unlink(missing_ok=True)  # SQLite makes the file that it looks for
-    assert {path.name: path.read_bytes() for path in odd_files.iterdir() if path.is_file()} == before
+        told = run(*command, "--json")
+        assert message in json.loads(told.stdout)["error"]
+        assert "\n" not in json.loads(told.stdout)["error"]
+    assert contents_of(odd_files) == before
 
 
 def test_an_extra_that_is_missing_is_named(csv: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -550,13 +682,6 @@ def test_faults_of_ours_are_not_hidden(csv: str, monkeypatch: pytest.MonkeyPatch
     """An error that is none of the user's comes through as it is."""
     monkeypatch.setattr(_reading._CsvSource, "types", lambda _self: 1 / 0)
     assert isinstance(run("train", csv, "-o", "m.forest").exception, ZeroDivisionError)
-
-
-def test_a_reader_that_has_seen_enough(csv: str, model: str) -> None:
-    """`| head -1` is no error."""
-    command = f"{PROGRAM[0]} predict {model} {csv} 2> errors.txt | head -1"
-    assert subprocess.run(command, shell=True, capture_output=True, text=True).stdout == '"id","prediction"\n'
-    assert Path("errors.txt").read_text() == "Guessed: 'id' names the rows (--id).\n"
 
 
 # ---------------------------------------------------------------------------------------------------------- live tables
@@ -593,6 +718,7 @@ def test_life_of_a_live_forest(database: Database, home: Path) -> None:
         in_use = run("live", "sync", "clinic")
         assert in_use.exit_code == 3
         assert "open elsewhere" in in_use.stderr
+        assert "`live status` work meanwhile" in in_use.stderr
     receipts = done("live", "receipts", "clinic")["receipts"]
     assert [its["kind"] for its in receipts] == ["created", "synced", "received", "synced", "verified", "synced"]
     assert [its["number"] for its in done("live", "receipts", "clinic", "--subject", "u-20")["receipts"]] == [3, 4, 5]
@@ -649,12 +775,3 @@ def test_watch_syncs_on_change_and_ends_cleanly(database: Database, home: Path, 
         watcher.communicate()
     assert list((home / "clinic").glob("snapshot-*"))
     assert done("verify", "clinic")["rows"] == 118
-
-
-def test_interrupted_command_says_so(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_self: DareForestClassifier) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(DareForestClassifier, "verify", interrupted)
-    result = run("verify", model)
-    assert (result.exit_code, result.stderr) == (130, "Interrupted.\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 NEEDED = ("typer", "rich")
@@ -15,4 +16,6 @@ def main() -> None:
         if error.name not in NEEDED:
             raise
         sys.exit(f"The command line needs {error.name}. Install it with: pip install 'deciduous[cli]'")
+    except KeyboardInterrupt:  # commands tell it themselves, but none has begun
+        sys.exit(128 + signal.SIGINT)
     app()

@@ -44,8 +44,8 @@ def loaded_with_rows(path: Path, jobs: int, purpose: str) -> DareForestClassifie
 if sys.platform == "win32":
 
     @contextmanager
-    def changing(path: Path) -> Iterator[None]:
-        """Nothing: there a file that is open, as one with a lock is, cannot be replaced."""
+    def changing(path: Path) -> Iterator[None]:  # noqa: ARG001
+        """No lock: there a file that is open, as one with a lock is, cannot be replaced."""
         yield
 
 else:
@@ -97,7 +97,10 @@ def chosen_rows(
     if subjects:
         return {"subjects": [_subject(forest, text) for text in subjects]}
     texts = ids.split(",") if ids is not None else _lines(str(ids_file))
-    return {"ids": names_of(forest, [text.strip() for text in texts if text.strip()])}
+    named = [text.strip() for text in texts if text.strip()]
+    if ids is not None and not named:  # a file may well be empty, but an option is given on purpose
+        raise typer.BadParameter(f"--ids takes ids, separated by commas, but got {ids!r}.")
+    return {"ids": names_of(forest, named)}
 
 
 def _lines(path: str) -> list[str]:

@@ -16,7 +16,8 @@ ROWS = "Rows"
 FOREST = "Forest"
 
 DataArgument = Annotated[str, typer.Argument(help="A CSV, Parquet or Arrow file, or the URL of a database.")]
-ModelArgument = Annotated[Path, typer.Argument(help="A model file.")]
+# Not looked at by Typer, to which a file that may not be read is wrong usage.
+ModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model file.")]
 TableOption = Annotated[str | None, typer.Option("--table", help="The table or view to read, of a database.")]
 QueryOption = Annotated[str | None, typer.Option("--query", help="The query to read, of a database.")]
 
@@ -40,7 +41,24 @@ SetOption = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of DareForestClassifier. May be repeated."),
 ]
 SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="The seed. Default: a secret one.")]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all processors.")]
+# Parameters of the forest that have an option of their own.
+OWN_OPTIONS = {
+    "n_estimators": "--trees",
+    "max_depth": "--depth",
+    "n_thresholds": "--thresholds",
+    "random_depth": "--random-depth",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+}
+
+
+def _threads(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("is a number of threads, or -1 for all processors, but not 0.")
+    return jobs
+
+
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", callback=_threads, help="Threads; -1 for all processors.")]
 
 
 def writable(path: Path | None) -> Path | None:
@@ -58,7 +76,8 @@ def writable(path: Path | None) -> Path | None:
 
 IdsOption = Annotated[str | None, typer.Option("--ids", help="Rows by their ids, separated by commas.")]
 IdsFileOption = Annotated[
-    Path | None, typer.Option("--ids-file", help="A file with an id on each line; - for the standard input.")
+    Path | None,
+    typer.Option("--ids-file", readable=False, help="A file with an id on each line; - for the standard input."),
 ]
 SubjectsOption = Annotated[list[str] | None, typer.Option("--subject", help="All rows of a subject. May be repeated.")]
 
@@ -83,10 +102,12 @@ def other_params(given: list[str] | None) -> dict[str, Any]:
     """The parameters of `--set`: values are JSON, or text."""
     from ..forest import DareForestClassifier
 
-    known = DareForestClassifier().get_params()
+    known = [name for name in DareForestClassifier().get_params() if name not in OWN_OPTIONS]
     params = {}
     for part in given or ():
         name, equals, value = part.partition("=")
+        if name in OWN_OPTIONS:
+            raise InvalidInputError(f"--set is for parameters without an option: say {name} by {OWN_OPTIONS[name]}.")
         if not equals or name not in known:
             raise InvalidInputError(f"--set takes NAME=VALUE, but got {part!r}. The names are {', '.join(known)}.")
         try:

@@ -17,7 +17,7 @@ from ..errors import DeciduousError
 CHECK_FAILED, WRONG_USAGE, PROBLEM, INTERRUPTED = 1, 2, 3, 130
 EXIT_CODES = {
     0: "done",
-    CHECK_FAILED: "a check failed: `verify` or `inspect --check` found a difference, or an experiment or a benchmark failed",
+    CHECK_FAILED: "a check failed: `verify` or `inspect --check` found a difference, an experiment or benchmark failed",
     WRONG_USAGE: "wrong usage: an option or argument that there is not, or that is missing",
     PROBLEM: "a problem with data, a file, a model, a database or a value",
     INTERRUPTED: "interrupted (Ctrl-C); `live watch` ends with 0",

@@ -95,7 +95,7 @@ def require_database(url: str) -> None:
     is_file = its.get_backend_name() == "sqlite" and its.database not in (None, "", ":memory:")
     if is_file and not its.database.startswith("file:") and not Path(its.database).exists():
         raise InvalidInputError(
-            f"There is no database {its.database}. URLs with three slashes name files from here, with four from the root."
+            f"There is no database {its.database}. A path from / follows sqlite://// with four slashes."
         )
 
 
@@ -187,8 +187,8 @@ class _CsvSource:
         from pyarrow import csv
 
         chosen = {"include_columns": list(types), "column_types": dict(types)} if types is not None else {}
-        # A file of Arrow's own, which is never closed by us: threads read ahead of what we have seen, and go on doing so
-        # after an error. In a file of Python's they would meet an interpreter that is ending.
+        # A file of Arrow's own, which is never closed by us: threads read ahead of what we have seen, and go on doing
+        # so after an error. In a file of Python's they would meet an interpreter that is ending.
         file = pa.OSFile(str(self.path))
         reader = csv.open_csv(
             pa.CompressedInputStream(file, "gzip") if self._is_compressed else file,

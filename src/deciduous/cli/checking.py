@@ -25,7 +25,7 @@ app = typer.Typer()
     )
 )
 def verify(
-    model: Annotated[Path, typer.Argument(help="A model file, or the folder of a live forest.")],
+    model: Annotated[Path, typer.Argument(readable=False, help="A model file, or the folder of a live forest.")],
     url: Annotated[str | None, typer.Option("--url", help="The database of a live forest, if it has moved.")] = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
@@ -107,7 +107,7 @@ def inspect(
     if as_json:
         present(True, result)
     elif ids:
-        typer.echo("\n".join(map(str, result["ids"])))
+        typer.echo("".join(f"{id}\n" for id in result["ids"]), nl=False)
     else:
         _show(result)
     if result.get("problem") is not None:

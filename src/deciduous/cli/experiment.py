@@ -17,6 +17,7 @@ from ..experiments.protocols import PROTOCOLS
 from ..experiments.scales import SCALES
 from ..experiments.store import Record, Runs, Store, Unit
 from ..experiments.wording import sentence
+from . import _options as options
 from ._output import CHECK_FAILED, JsonOption, note, present, present_table
 
 # Plain help, as that of the other commands.
@@ -69,12 +70,20 @@ def _command(experiments: Sequence[str]) -> Callable[..., None]:
     return command
 
 
+def _register(name: str, about: str, experiments: Sequence[str]) -> None:
+    examples = options.examples(
+        f"deciduous experiment {name} --scale smoke",
+        f"deciduous experiment {name} --data data --only adult --offline --json",
+    )
+    app.command(name, help=about, epilog=examples)(_command(experiments))
+
+
 for _protocol in PROTOCOLS.values():
-    app.command(_protocol.name, help=sentence(_protocol.about))(_command([_protocol.name]))
-app.command("all", help="All experiments, one data set after the other.")(_command(list(PROTOCOLS)))
+    _register(_protocol.name, sentence(_protocol.about), [_protocol.name])
+_register("all", "All experiments, one data set after the other.", list(PROTOCOLS))
 
 
-@app.command("report")
+@app.command("report", epilog=options.examples("deciduous experiment report --scale smoke"))
 def write_report(scale: ScaleOption = DEFAULT_SCALE, out: OutOption = DEFAULT_OUT, as_json: JsonOption = False) -> None:
     """Build the page anew from what was run: tables and figures, the paper's beside ours."""
     path = results_path(out, scale.value)
@@ -84,7 +93,7 @@ def write_report(scale: ScaleOption = DEFAULT_SCALE, out: OutOption = DEFAULT_OU
     present(as_json, {"report": str(written)}, f"Report: {written}")
 
 
-@app.command("data")
+@app.command("data", epilog=options.examples("deciduous experiment data --data data"))
 def list_data(data: DataOption = None, as_json: JsonOption = False) -> None:
     """List the data sets: rows, attributes beside the paper's, origin, and which are here."""
     folder = datasets.data_folder(data)
@@ -124,7 +133,7 @@ def _described(its: datasets.Entry, data: Path | None) -> dict[str, Any]:
     }
 
 
-@app.command("fetch")
+@app.command("fetch", epilog=options.examples("deciduous experiment fetch adult bank_marketing --data data"))
 def fetch_data(
     names: Annotated[list[str], typer.Argument(help="Data sets.")], data: DataOption = None, as_json: JsonOption = False
 ) -> None:

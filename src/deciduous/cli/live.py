@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Forests that follow a SQL table: change the table, and sync.")
 
-FolderArgument = Annotated[Path, typer.Argument(help="The folder of the live forest.")]
+FolderArgument = Annotated[Path, typer.Argument(readable=False, help="The folder of the live forest.")]
 UrlOption = Annotated[str | None, typer.Option("--url", help="The database, if it has moved or needs a password.")]
 
 
