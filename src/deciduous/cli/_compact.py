@@ -8,6 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def as_float32(column: Any) -> NDArray[np.float32]:
+    """Numbers as the forest keeps them; nulls are NaN, and what is too large is infinite."""
+    import pyarrow as pa
+
+    with np.errstate(over="ignore"):
+        numbers: NDArray[np.float32] = column.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float32)
+    return numbers
+
+
 class Numbers:
     """A column of numbers."""
 
@@ -16,10 +25,7 @@ class Numbers:
 
     def see(self, column: Any) -> None:
         """Take in the column of another batch."""
-        import pyarrow as pa
-
-        with np.errstate(over="ignore"):  # refused by the forest, with its place
-            self._parts.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float32))
+        self._parts.append(as_float32(column))
 
     def taken(self) -> Any:
         """The column; it can be taken once, so that no part is kept twice."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, shown
-from ._compact import Numbers, Texts, Whole
+from ._compact import Numbers, Texts, Whole, as_float32
 from ._output import counted, note
 from ._reading import MisfitError, Source, Types, columns_of, reading
 
@@ -320,12 +320,13 @@ def _collected(source: Source, roles: Roles, types: Types, categorical: Sequence
     assert labels is not None
     collected = _Collected(columns, labels, empty(roles.id), empty(roles.subject))
     with reading(source, types) as batches:
-        for batch in _with_labels(batches, roles.target, collected):
+        for batch, numbers in _with_labels(batches, roles.target, collected):
             collected.labels.see(batch.column(roles.target))
             for name, names in ((roles.id, collected.ids), (roles.subject, collected.subjects)):
                 if names is not None and name is not None:
-                    _require_present(batch.column(name), name, collected.n_rows)
+                    _require_present(batch.column(name), name, numbers)
                     names.see(batch.column(name))
+            require_finite(batch, [name for name, its in columns.items() if isinstance(its, Numbers)], numbers)
             for name, column in columns.items():
                 column.see(batch.column(name))
             collected.n_rows += batch.num_rows
@@ -336,18 +337,21 @@ def _collected(source: Source, roles: Roles, types: Types, categorical: Sequence
     return collected
 
 
-def _with_labels(batches: Iterator[Any], target: str, collected: _Collected) -> Iterator[Any]:
-    """Batches without the rows that have no label."""
+def _with_labels(batches: Iterator[Any], target: str, collected: _Collected) -> Iterator[tuple[Any, NDArray[np.int64]]]:
+    """Batches without the rows that have no label, and the numbers of the others in the source, from 1."""
     import pyarrow.compute as pc
 
+    n_before = 0
     for batch in batches:
+        numbers = np.arange(n_before, n_before + batch.num_rows) + 1
+        n_before += batch.num_rows
         labels = batch.column(target)
         has_label = pc.is_valid(labels).to_numpy(zero_copy_only=False)
         if str(labels.type) == "double":
             has_label &= ~np.isnan(labels.to_numpy(zero_copy_only=False))
         n_left = int(has_label.sum())
         collected.n_without_label += batch.num_rows - n_left
-        yield batch if n_left == batch.num_rows else batch.filter(_mask(has_label))
+        yield (batch, numbers) if n_left == batch.num_rows else (batch.filter(_mask(has_label)), numbers[has_label])
 
 
 def _mask(chosen: NDArray[np.bool_]) -> Any:
@@ -356,10 +360,22 @@ def _mask(chosen: NDArray[np.bool_]) -> Any:
     return pa.array(chosen)
 
 
-def _require_present(names: Any, column: str, n_before: int) -> None:
+def _require_present(names: Any, column: str, numbers: NDArray[np.int64]) -> None:
     if names.null_count:
         missing = np.flatnonzero(names.is_null().to_numpy(zero_copy_only=False))[0]
-        raise InvalidInputError(f"Row {n_before + missing + 1} has no value in column {column!r}, which names rows.")
+        raise InvalidInputError(f"Row {numbers[missing]} has no value in column {column!r}, which names rows.")
+
+
+def require_finite(batch: Any, columns: Iterable[str], numbers: NDArray[np.int64]) -> None:
+    """Raises if a number is infinite as float32: the forest refuses it, too, but cannot tell where in the source."""
+    for name in columns:
+        column = batch.column(name)
+        infinite = np.flatnonzero(np.isinf(as_float32(column)))
+        if len(infinite):
+            raise InvalidInputError(
+                f"Row {numbers[infinite[0]]} holds {column[int(infinite[0])]} in column {name!r}, but infinity, and "
+                "values too large for float32 (beyond 3.4e38), cannot be used. Clip them, or leave them empty."
+            )
 
 
 def _leave_out_names(collected: _Collected, categorical: Sequence[str], most: int) -> None:

@@ -19,7 +19,7 @@ from . import _options as options
 from ._models import loaded, working
 from ._output import JsonOption, counted, note, present
 from ._reading import MisfitError, Source, columns_of, reading, source_of
-from ._rows import ID_NAMES, Asked, as_input, called, feature_types, not_as_before
+from ._rows import ID_NAMES, Asked, as_input, called, feature_types, not_as_before, require_finite
 
 app = typer.Typer()
 
@@ -103,10 +103,12 @@ def _predictions(forest: Any, source: Source, asked: Asked, proba: bool) -> Iter
     try:
         with reading(source, wanted) as batches:
             for batch in batches:
-                rows = as_input(forest, pa.Table.from_batches([batch]).select(list(features)))
-                names = pa.array(np.arange(n_before, n_before + batch.num_rows)) if id is None else batch.column(id)
+                numbers = np.arange(n_before, n_before + batch.num_rows)
                 n_before += batch.num_rows
-                yield _named(names, id or "row", forest, rows, proba)
+                require_finite(batch, [name for name, kind in features.items() if kind != pa.string()], numbers + 1)
+                rows = as_input(forest, pa.Table.from_batches([batch]).select(list(features)))
+                names = pa.array(numbers) if id is None else batch.column(id)
+                yield _named(names, "row" if id is None else id, forest, rows, proba)
     except MisfitError as misfit:
         raise not_as_before(misfit, source.name) from None
     if n_before == 0:
