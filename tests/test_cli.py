@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -192,8 +193,6 @@ def test_every_source_gives_the_same_forest(model: str, kind: str) -> None:
     elif kind == "feather":
         table.to_feather(where[0])
     elif kind == "arrows":
-        import pyarrow as pa
-
         content = pa.Table.from_pandas(table)
         with pa.ipc.new_stream(where[0], content.schema) as stream:
             stream.write_table(content, max_chunksize=50)
@@ -242,7 +241,7 @@ def test_quotes_and_names_in_any_script() -> None:
     """Separators and lines within quotes, names that are not ASCII, a byte-order mark: what pandas makes of it, too."""
     rows = [f'{i};"a, b{i % 3}";"x\ny""{i % 2}";{i / 7:.3f};{"да" if i % 2 else "нет"}' for i in range(60)]
     header = '"id";"na, me, or";"ünï ""q"" cödé";数;ответ'
-    Path("odd.csv").write_text("\n".join([header, *rows]), encoding="utf-8-sig")
+    Path("odd.csv").write_text("\n".join(["", header, *rows]), encoding="utf-8-sig")
     result = run("train", "odd.csv", "--target", "ответ", "-o", "m.forest", *SMALL)
     assert result.exit_code == 0, result.output
     assert "separated by ';'" in result.stderr
@@ -565,6 +564,7 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "half a compressed file": (["train", "half.csv.gz", "-t", "y", "-o", "x"], 3, "half.csv.gz cannot be read"),
     "no Parquet file": (["train", "odd.parquet", "-t", "y", "-o", "x"], 3, "odd.parquet cannot be read"),
     "broken Parquet file": (["train", "broken.parquet", "-t", "stay", "-o", "x"], 3, "broken.parquet cannot be read"),
+    "half an Arrow file": (["train", "half.arrow", "-t", "stay", "-o", "x"], 3, "half.arrow cannot be read"),
     "no Arrow file": (["train", "odd.arrow", "-t", "y", "-o", "x"], 3, "odd.arrow cannot be read"),
     "nested target": (["train", "nested.parquet", "-t", "s", "-o", "x"], 3, "Column 's' of nested.parquet cannot be"),
     "infinity": (["train", "infinite.csv", "-t", "y", "-o", "x"], 3, "Row 3 holds inf in column 'a'"),
@@ -625,6 +625,10 @@ def odd_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.write(bytes(3000))
     (folder / "odd.parquet").write_bytes(b"a,y\n1,2\n")
     (folder / "odd.arrow").write_bytes(b"a,y\n1,2\n")
+    content = pa.Table.from_pandas(table)
+    with pa.ipc.new_stream(folder / "half.arrow", content.schema) as stream:
+        stream.write_table(content, max_chunksize=50)
+    os.truncate(folder / "half.arrow", (folder / "half.arrow").stat().st_size // 2)
     pd.DataFrame({"a": [1, 2], "s": [{"u": 1}, {"u": 2}]}).to_parquet(folder / "nested.parquet")
     sqlite3.connect(folder / "a.db").execute("VACUUM").connection.close()
     return folder
@@ -660,10 +664,22 @@ def test_an_extra_that_is_missing_is_named(csv: str, monkeypatch: pytest.MonkeyP
     assert "deciduous[cli]" in result.stderr
 
 
-def test_faults_of_ours_are_not_hidden(csv: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_is_missing_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    result = run("train", "postgresql://me@nowhere/clinic", "--table", "patients", "-o", home / "m.forest")
+    assert result.exit_code == 3
+    assert "This needs psycopg. Install it with: pip install 'deciduous[postgres]'" in result.stderr
+
+
+@pytest.mark.parametrize("fault", [ZeroDivisionError(), ImportError("cannot import it", name="deciduous._core")])
+def test_faults_of_ours_are_not_hidden(csv: str, monkeypatch: pytest.MonkeyPatch, fault: Exception) -> None:
     """An error that is none of the user's comes through as it is."""
-    monkeypatch.setattr(_reading._CsvSource, "types", lambda _self: 1 / 0)
-    assert isinstance(run("train", csv, "-o", "m.forest").exception, ZeroDivisionError)
+
+    def faulty(_self: Any) -> None:
+        raise fault
+
+    monkeypatch.setattr(_reading._CsvSource, "types", faulty)
+    assert run("train", csv, "-o", "m.forest").exception is fault
 
 
 # ---------------------------------------------------------------------------------------------------------- live tables

@@ -121,6 +121,15 @@ def test_a_model_that_is_being_changed_is_waited_for(model: Path, command: str) 
         assert (17 in ids) == (command == "add")
 
 
+def test_ids_are_read_before_the_model_is_locked(model: Path) -> None:
+    """Who writes them may be about to change the same model."""
+    waiting = started("delete", model, "--ids-file", "-", "--json", stdin=subprocess.PIPE)
+    code, out, errors = ended(started("delete", model, "--ids", 17, "--json"))
+    assert (code, errors) == (0, "")
+    out, _ = waiting.communicate("\n".join(str(row + 1) for row in json.loads(out)["ids"]), timeout=120)
+    assert json.loads(out)["rows_left"] == N_ROWS - 2
+
+
 def test_looking_does_not_wait(model: Path) -> None:
     with locked(model):
         code, _, errors = ended(started("inspect", model))

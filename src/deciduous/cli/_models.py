@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from uuid import UUID
@@ -88,19 +89,31 @@ def working(forest: Any, jobs: int) -> Iterator[None]:
         forest.set_params(**{name: params[name] for name in ours if name in params})
 
 
-def chosen_rows(
-    forest: DareForestClassifier, ids: str | None, ids_file: Path | None, subjects: list[str] | None
-) -> dict[str, Any]:
-    """The rows that the user names, as `delete` takes them."""
+@dataclass(frozen=True)
+class ChosenRows:
+    """Rows as the user names them: ids or subjects, as text."""
+
+    ids: list[str] | None = None
+    subjects: list[str] | None = None
+
+    def of(self, forest: DareForestClassifier) -> dict[str, Any]:
+        """The rows of a forest, as `delete` takes them."""
+        if self.ids is not None:
+            return {"ids": names_of(forest, self.ids)}
+        return {"subjects": [_subject(forest, text) for text in self.subjects or ()]}
+
+
+def chosen_rows(ids: str | None, ids_file: Path | None, subjects: list[str] | None) -> ChosenRows:
+    """The rows that the options name. Read before a model is locked: who writes them may be waiting for it."""
     if sum(given is not None for given in (ids, ids_file, subjects or None)) != 1:
         raise typer.BadParameter("Say which rows, by one of --ids, --ids-file and --subject.")
     if subjects:
-        return {"subjects": [_subject(forest, text) for text in subjects]}
+        return ChosenRows(subjects=subjects)
     texts = ids.split(",") if ids is not None else _lines(str(ids_file))
     named = [text.strip() for text in texts if text.strip()]
     if ids is not None and not named:  # a file may well be empty, but an option is given on purpose
         raise typer.BadParameter(f"--ids takes ids, separated by commas, but got {ids!r}.")
-    return {"ids": names_of(forest, named)}
+    return ChosenRows(ids=named)
 
 
 def _lines(path: str) -> list[str]:

@@ -24,6 +24,7 @@ EXIT_CODES = {
 }
 WIDTH_OF_FILES = 140  # of tables that do not go to a terminal
 _AS_JSON = "deciduous.json"
+EXTRAS = {"lightgbm": "experiments", "matplotlib": "experiments", "pandas": "experiments", "psycopg": "postgres"}
 # What errors of the library tell to do in Python, as commands.
 WAYS_OUT = {
     "`ids_` lists": "`deciduous inspect --ids` lists",
@@ -80,12 +81,22 @@ def _message(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror is not None:
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}."
-    if isinstance(error, ImportError):  # an extra that is not installed; the text says which
-        return str(error)
+    if isinstance(error, ImportError):
+        return _missing(error)
     origin = type(error).__module__.partition(".")[0]
     if origin == "sqlalchemy":  # its own text goes on with the statement
         return " ".join(f"The database says: {getattr(error, 'orig', None) or error}".split())
     return None
+
+
+def _missing(error: ImportError) -> str | None:
+    """Which extra to install. Errors that we raise say it themselves; Python's name the module."""
+    if error.name is None:
+        return str(error)
+    library = error.name.partition(".")[0]
+    if library not in EXTRAS:
+        return None
+    return f"This needs {library}. Install it with: pip install 'deciduous[{EXTRAS[library]}]'"
 
 
 def _with_commands(text: str) -> str:
@@ -118,8 +129,8 @@ def present_table(title: str, columns: list[str], rows: list[list[str]]) -> None
         table.add_column(column)
     for row in rows:
         table.add_row(*row)
-    console = Console()
-    Console(width=None if console.is_terminal else WIDTH_OF_FILES).print(table, markup=False)
+    width = None if Console().is_terminal else WIDTH_OF_FILES
+    Console(width=width).print(table, markup=False)
 
 
 def shows_bars() -> bool:

@@ -111,7 +111,9 @@ def columns_of(source: Source) -> dict[str, Any]:
 @contextmanager
 def reading(source: Source, types: Types) -> Iterator[Iterator[Any]]:
     """The batches of a source, with a bar if somebody sees it."""
-    with bar("Reading", source.n_steps(), shows_bars(), "bytes") as report:
+    with _naming(source):
+        n_steps = source.n_steps()
+    with bar("Reading", n_steps, shows_bars(), "bytes") as report:
         yield _batches(source, types, report or (lambda _: None))
 
 
@@ -207,9 +209,10 @@ class _CsvSource:
         import pyarrow as pa
 
         with pa.input_stream(str(self.path), "gzip" if self._is_compressed else None) as stream:
-            header = stream.read(2**16).split(b"\n")[0].decode("utf-8", "replace")
-        if not header.strip():
+            begin = stream.read(2**16).decode("utf-8-sig", "replace").lstrip()
+        if not begin:
             raise InvalidInputError(f"{self.name} is empty. The first line of a CSV file names the columns.")
+        header, *_ = begin.splitlines()
         separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", header).count)
         if separator != ",":
             note(f"Columns of {self.name} are separated by {separator!r}.")

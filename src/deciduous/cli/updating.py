@@ -49,9 +49,10 @@ def delete(
 
     The model file is replaced at once or not at all. Copies of the old file still know the rows: delete them, too.
     """
+    chosen = chosen_rows(ids, ids_file, subject)
     with changing(model):
         forest = loaded_with_rows(model, jobs, "delete")
-        rows = chosen_rows(forest, ids, ids_file, subject)
+        rows = chosen.of(forest)
         _update(forest, lambda: forest.delete(**rows), "Deleted", out or model, jobs, as_json)
 
 
@@ -108,8 +109,9 @@ def cost(
     as_json: JsonOption = False,
 ) -> None:
     """What a deletion would take, without doing it: nodes to rebuild, and rows under them to retrain on."""
+    chosen = chosen_rows(ids, ids_file, subject)
     forest = loaded_with_rows(model, jobs, "deletion_cost")
-    rows = chosen_rows(forest, ids, ids_file, subject)
+    rows = chosen.of(forest)
     with working(forest, jobs):
         if not each:
             report = forest.deletion_cost(**rows)
