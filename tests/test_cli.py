@@ -548,6 +548,8 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "no such table": (["train", "sqlite:///a.db", "--table", "t", "-t", "y", "-o", "x"], 3, "no such table: t"),
     "no database": (["train", "sqlite:///none.db", "--table", "t", "-o", "x"], 3, "There is no database none.db"),
     "nothing to follow": (["live", "init", "sqlite:///none.db", "f", "--id", "i", "-t", "y"], 3, "no database none.db"),
+    "no URL": (["live", "init", "clinic.db", "f", "--id", "i", "-t", "y"], 3, "clinic.db is not the URL of a database"),
+    "no table to follow": (["live", "init", "sqlite:///a.db", "f", "--id", "i", "-t", "y"], 3, "--table or --query"),
     "no such kind of database": (["train", "odd://a", "--table", "t", "-o", "x"], 3, "The database says: "),
     "no server": (["train", "postgresql://a:secret@127.0.0.1:1/b", "--table", "t", "-o", "x"], 3, "refused"),
     "no target": (["train", "visits.csv", "-o", "x"], 3, "--target"),
@@ -717,6 +719,13 @@ def test_life_of_a_live_forest(database: Database, home: Path) -> None:
         assert in_use.exit_code == 3
         assert "open elsewhere" in in_use.stderr
         assert "`live status` work meanwhile" in in_use.stderr
+    where = ["--url", f"sqlite:///{home}/moved.db"]
+    for command in (["live", "sync", "clinic"], ["verify", "clinic"]):
+        moved = run(*command, *where)
+        assert (moved.exit_code, moved.stdout) == (3, "")
+        assert f"There is no database {home}/moved.db. Say with --url where it is now." in moved.stderr
+    assert done("live", "receipts", "clinic", "--subject", "u-20", *where)["receipts"]
+    assert not (home / "moved.db").exists()
     receipts = done("live", "receipts", "clinic")["receipts"]
     assert [its["kind"] for its in receipts] == ["created", "synced", "received", "synced", "verified", "synced"]
     assert [its["number"] for its in done("live", "receipts", "clinic", "--subject", "u-20")["receipts"]] == [3, 4, 5]

@@ -29,6 +29,7 @@ EXTRAS = {"lightgbm": "experiments", "matplotlib": "experiments", "pandas": "exp
 WAYS_OUT = {
     "`ids_` lists": "`deciduous inspect --ids` lists",
     "leave `ids` out to": "use --number-rows to",
+    "Give either `table`, the name of a table or view, or `source`, a query.": "Say what to read: --table or --query.",
     "`LiveForest.create` makes one": "`deciduous live init` makes one",
     "`deciduous.live.read_record` reads receipts and requests": "`deciduous live receipts` and `live status` work",
 }

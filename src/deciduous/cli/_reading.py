@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from .._progress import bar
 from ..errors import InvalidInputError, shown
+from ._databases import require_database, without_password
 from ._output import note, shows_bars
 
 CSV_BLOCK = 2**20  # bytes that are parsed at a time; several are read ahead
@@ -65,9 +66,7 @@ def source_of(where: str, table: str | None = None, query: str | None = None) ->
     imported("pyarrow", "cli")
     if "://" in where:
         if (table is None) == (query is None):
-            raise InvalidInputError(
-                f"{_without_password(where)} is a database: say what to read by --table or --query."
-            )
+            raise InvalidInputError(f"{without_password(where)} is a database: say what to read by --table or --query.")
         return _SqlSource(where, table, query)
     if table is not None or query is not None:
         raise InvalidInputError(f"--table and --query are for databases, but {where} is a file.")
@@ -85,18 +84,6 @@ def source_of(where: str, table: str | None = None, query: str | None = None) ->
         return _CsvSource(path)
     known = shown((*CSV_SUFFIXES, *PARQUET_SUFFIXES, *ARROW_SUFFIXES), 20)
     raise InvalidInputError(f"What is in {where} cannot be told from its name. Files that can be read end in {known}.")
-
-
-def require_database(url: str) -> None:
-    """Raises if a URL names a file of SQLite that is not there, as SQLite would make it."""
-    from ..export import imported
-
-    its = imported("sqlalchemy.engine", "live").make_url(url)
-    is_file = its.get_backend_name() == "sqlite" and its.database not in (None, "", ":memory:")
-    if is_file and not its.database.startswith("file:") and not Path(its.database).exists():
-        raise InvalidInputError(
-            f"There is no database {its.database}. A path from / follows sqlite://// with four slashes."
-        )
 
 
 def columns_of(source: Source) -> dict[str, Any]:
@@ -139,10 +126,6 @@ def _require_distinct(names: list[str], where: str) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidInputError(f"{where} has more than one column {twice[0]!r}. Name each column once.")
-
-
-def _without_password(url: str) -> str:
-    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:***@", url)
 
 
 # --------------------------------------------------------------------------------------------------------------- files
@@ -317,7 +300,7 @@ def _cast(batch: Any, types: Types) -> Any:
 
 class _SqlSource:
     def __init__(self, url: str, table: str | None, query: str | None) -> None:
-        require_database(url)
+        require_database(url, "A path from / has four slashes before it: sqlite:////data/clinic.db.")
         from ..live._source import Source as Selectable
         from ..live._source import connected
 

@@ -12,8 +12,9 @@ import typer
 
 from ..errors import shown
 from . import _options as options
+from ._databases import opened_live
 from ._models import loaded, loaded_with_rows, working
-from ._output import CHECK_FAILED, JsonOption, counted, present, present_table, shows_bars, size_text
+from ._output import CHECK_FAILED, JsonOption, counted, present, present_table, size_text
 
 app = typer.Typer()
 
@@ -62,9 +63,7 @@ def verify(
 
 
 def _verified_live(folder: Path, url: str | None) -> tuple[str | None, str | None, int]:
-    from ..live import LiveForest
-
-    with LiveForest.open(folder, url=url, verbose=int(shows_bars())) as live:
+    with opened_live(folder, url) as live:
         report = live.verify()
         return report.problem, report.fingerprint, live.status()["rows"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import _options as options
+from ._databases import opened_live, require_database
 from ._output import JsonOption, counted, note, present, present_table, shows_bars
-from ._reading import require_database
 
 if TYPE_CHECKING:
     from ..live import LiveForest, Receipt, SyncReport
@@ -20,12 +20,6 @@ app = typer.Typer(no_args_is_help=True, help="Forests that follow a SQL table: c
 
 FolderArgument = Annotated[Path, typer.Argument(readable=False, help="The folder of the live forest.")]
 UrlOption = Annotated[str | None, typer.Option("--url", help="The database, if it has moved or needs a password.")]
-
-
-def _opened(folder: Path, url: str | None) -> LiveForest:
-    from ..live import LiveForest
-
-    return LiveForest.open(folder, url=url, verbose=int(shows_bars()))
 
 
 @app.command(
@@ -62,7 +56,7 @@ def init(
     """Train a forest on a table, and keep it in a folder, to follow the table from now on."""
     from ..live import LiveForest
 
-    require_database(url)
+    require_database(url, "A live forest follows one that is there.")
     params = {
         "n_estimators": trees,
         "max_depth": depth,
@@ -100,7 +94,7 @@ def init(
 @app.command(epilog=options.examples("deciduous live sync clinic.forest", "deciduous live sync clinic.forest --json"))
 def sync(folder: FolderArgument, url: UrlOption = None, as_json: JsonOption = False) -> None:
     """Apply what changed in the table since the last sync."""
-    with _opened(folder, url) as live:
+    with opened_live(folder, url) as live:
         report = live.sync()
         _show_sync(report, as_json)
 
@@ -122,7 +116,7 @@ def watch(
     With PostgreSQL and --capture (see init) the triggers tell; else the database is looked at every few seconds.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
-    with _opened(folder, url) as live:
+    with opened_live(folder, url) as live:
         try:
             for number, report in enumerate(live.watch(every)):
                 if report.receipts or number == 0:
@@ -148,7 +142,7 @@ def erase(
     as_json: JsonOption = False,
 ) -> None:
     """Delete all rows of a subject from the table, and sync."""
-    with _opened(folder, url) as live:
+    with opened_live(folder, url) as live:
         report = live.erase(subject, idempotency_key=key, due_days=due_days, vacuum=vacuum)
     request = report.request
     result = {
@@ -194,7 +188,7 @@ def receipts(
     if subject is None and out is None:
         listed = read_record(folder)[1]
     else:
-        with _opened(folder, url) as live:
+        with opened_live(folder, url, needs_table=False) as live:
             listed = live.receipts(subject)
             if out is not None:
                 _write_record(live, certificate, out)
