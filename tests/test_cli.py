@@ -126,7 +126,7 @@ def test_every_command_helps_with_examples(path: tuple[str, ...]) -> None:
 
 def test_every_command_of_the_plan_is_there() -> None:
     words = "train predict delete add cost verify inspect tune freeze export demo bench version"
-    live = "live init, live sync, live watch, live erase, live receipts, live status"
+    live = "live init, live sync, live watch, live erase, live capture, live receipts, live status"
     assert {" ".join(path) for path in all_commands(get_command(app)) if path[0] != "experiment"} == {
         *words.split(),
         *live.split(", "),
@@ -735,6 +735,33 @@ def test_life_of_a_live_forest(database: Database, home: Path) -> None:
     assert len(json.loads(Path("all.json").read_text())["receipts"]) == 6
     assert "verified" in run("live", "receipts", "clinic").stdout
     assert "requests open" in run("live", "status", "clinic").stdout
+
+
+@pytest.mark.usefixtures("home")
+def test_capture_is_installed_and_removed(database: Database) -> None:
+    """Syncs say how they found what changed."""
+    make_patients(database)
+    init(database)
+    methods = []
+    for number, command in enumerate((None, ["clinic"], ["clinic", "--remove"])):
+        if command is not None:
+            result = done("live", "capture", *command)
+            assert result.keys() == documented_keys("live capture")
+            assert result["captures"] is ("--remove" not in command)
+        done("live", "sync", "clinic")  # the first one after an installation compares
+        database.run(f"DELETE FROM patients WHERE id = {number + 1}")
+        methods.append(done("live", "sync", "clinic")["method"])
+    assert methods == ["comparison", "capture", "comparison"]
+
+
+@pytest.mark.usefixtures("home")
+def test_lost_triggers_name_the_command_that_puts_them_back(sqlite_database: Database) -> None:
+    make_patients(sqlite_database)
+    init(sqlite_database, "--capture")
+    names = sqlite_database.rows("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+    for (name,) in names:
+        sqlite_database.run(f'DROP TRIGGER "{name}"')
+    assert "`deciduous live capture` puts them back" in run("live", "sync", "clinic").stdout
 
 
 def lines_of(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:

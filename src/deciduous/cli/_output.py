@@ -31,6 +31,7 @@ WAYS_OUT = {
     "leave `ids` out to": "use --number-rows to",
     "Give either `table`, the name of a table or view, or `source`, a query.": "Say what to read: --table or --query.",
     "`LiveForest.create` makes one": "`deciduous live init` makes one",
+    "`install_capture` puts": "`deciduous live capture` puts",
     "`deciduous.live.read_record` reads receipts and requests": "`deciduous live receipts` and `live status` work",
 }
 
@@ -78,7 +79,7 @@ def _problems_as_messages(is_json: Callable[[], bool]) -> Iterator[None]:
 def _message(error: Exception) -> str | None:
     """What to tell the user, or None if the error is a fault of ours."""
     if isinstance(error, DeciduousError):
-        return _with_commands(" ".join([str(error), *getattr(error, "__notes__", [])]))
+        return with_commands(" ".join([str(error), *getattr(error, "__notes__", [])]))
     if isinstance(error, OSError) and error.strerror is not None:
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}."
@@ -100,7 +101,8 @@ def _missing(error: ImportError) -> str | None:
     return f"This needs {library}. Install it with: pip install 'deciduous[{EXTRAS[library]}]'"
 
 
-def _with_commands(text: str) -> str:
+def with_commands(text: str) -> str:
+    """A text of the library for those who type commands."""
     for in_python, as_command in WAYS_OUT.items():
         text = text.replace(in_python, as_command)
     return text

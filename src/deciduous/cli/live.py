@@ -11,7 +11,7 @@ import typer
 
 from . import _options as options
 from ._databases import opened_live, require_database
-from ._output import JsonOption, counted, note, present, present_table, shows_bars
+from ._output import JsonOption, counted, note, present, present_table, shows_bars, with_commands
 
 if TYPE_CHECKING:
     from ..live import LiveForest, Receipt, SyncReport
@@ -156,6 +156,29 @@ def erase(
 
 
 @app.command(
+    epilog=options.examples("deciduous live capture clinic.forest", "deciduous live capture clinic.forest --remove")
+)
+def capture(
+    folder: FolderArgument,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them, and all that belongs to them.")] = False,
+    url: UrlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Install triggers that note ids of changed rows, as `init --capture` does, or remove them.
+
+    Either way gives the same forest. Without triggers each sync compares the whole table.
+    """
+    with opened_live(folder, url) as live:
+        if remove:
+            live.remove_capture()
+        else:
+            live.install_capture()
+        source = live.status()["source"]
+    what = f"Removed the triggers from {source}." if remove else f"Installed triggers on {source}."
+    present(as_json, {"folder": str(folder), "captures": not remove}, what)
+
+
+@app.command(
     epilog=options.examples(
         "deciduous live receipts clinic.forest",
         "deciduous live receipts clinic.forest --subject u-17 --json",
@@ -250,7 +273,7 @@ def _sync_as_dict(report: SyncReport) -> dict[str, Any]:
 def _sync_line(report: SyncReport) -> str:
     time = f"{report.receipts[-1].time} " if report.receipts else ""
     what = f"+{report.added} -{report.deleted} ~{report.updated}" if report.receipts else "no change"
-    remains = f" {report.remains}" if report.remains else ""
+    remains = f" {with_commands(report.remains)}" if report.remains else ""
     return (
         f"{time}{what}, {counted(report.rows, 'row')}, by {report.method} in {report.seconds:.2f} s, "
         f"fingerprint {report.fingerprint}.{remains}"
