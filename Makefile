@@ -29,7 +29,7 @@ demo: build  ## Train, delete, add and verify on bundled data, against retrainin
 
 .PHONY: test
 test: build check debug asan guard postgres chromium  ## Everything that must pass: checks, debug and address-sanitizer builds, the guard, all tests but the slow ones
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
 
 .PHONY: postgres
 postgres:  ## Find PostgreSQL's server programs, or install them; the tests of live tables start a server of their own
