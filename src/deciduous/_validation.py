@@ -28,6 +28,7 @@ LARGEST_WEIGHT = 2**30
 INTEGER = (int, np.integer)
 NUMBER = (int, float, np.integer, np.floating, np.bool_)
 NUMERIC = "biuf"  # kinds of dtypes
+FEW_LABELS = 20
 
 
 @contextmanager
@@ -85,8 +86,7 @@ def is_missing(value: Any) -> bool:
 
 def label_array(y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
     """The labels as a one-dimensional array, one for each row if their number is given."""
-    given = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
-    labels: NDArray[Any] = column_or_1d(given, warn=True)
+    labels = y if isinstance(y, np.ndarray) and _are_plain(y) else _one_dimensional(y)
     if n_rows is not None and len(labels) != n_rows:
         raise InvalidInputError(f"X has {n_rows} rows but y has {len(labels)} labels; give one label for each row.")
     for i in _missing_labels(labels):
@@ -95,8 +95,19 @@ def label_array(y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
         labels = _typed_labels(labels)
     if labels.dtype.kind not in NUMERIC + "U":
         raise InvalidInputError(f"Labels must be numbers or strings, but y is of type {labels.dtype}.")
-    if len(labels):
+    if len(labels) and not _are_plain(labels):
         check_classification_targets(labels)
+    return labels
+
+
+def _are_plain(labels: NDArray[Any]) -> bool:
+    """Whether they are so few and simple that scikit-learn's checks, slower than adding their rows, find no fault."""
+    return labels.ndim == 1 and labels.dtype.kind in "biuU" and len(labels) <= FEW_LABELS
+
+
+def _one_dimensional(y: ArrayLike) -> NDArray[Any]:
+    given = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    labels: NDArray[Any] = column_or_1d(given, warn=True)
     return labels
 
 
