@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest.register_assert_rewrite("tampering")  # its checks say what they found, as those of tests do
+
 # The examples are whole forests, so Hypothesis' limits on time and size do not fit them.
 COMMON = {
     "deadline": None,

@@ -1,0 +1,288 @@
+"""Many damaged files, and files that claim much: none may break anything, or take more memory than its size allows."""
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deciduous import DareForestClassifier
+from file_format import LEAF, Column, Model, Rows, Tree, container, sections_of
+from tampering import (
+    BAD_FOLDER,
+    CATEGORICAL,
+    INF,
+    NAN,
+    SECTIONS,
+    SOUND,
+    changed,
+    model,
+    outcome,
+    set_column,
+    set_meta,
+    set_rows,
+    set_tree,
+    tiny_forest,
+    with_entry,
+)
+
+# ------------------------------------------------------------------------------------------------------------- fuzz
+
+EDGES = [0, 1, 2, 3, 127, 128, 255, 2**15, 2**16 - 1, 2**30, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1]
+
+
+def with_flipped_bits(data: bytes, rng: random.Random) -> bytes:
+    """One to three bits are others."""
+    damaged = bytearray(data)
+    for _ in range(rng.randint(1, 3)):
+        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+    return bytes(damaged)
+
+
+def with_edge_number(data: bytes, rng: random.Random) -> bytes:
+    """A number on the edge of its type somewhere."""
+    width = rng.choice([1, 1, 2, 4, 4, 8])
+    number = (rng.choice(EDGES) % 2 ** (8 * width)).to_bytes(width, "little")
+    place = rng.randrange(max(1, len(data) - width))
+    return data[:place] + number + data[place + width :]
+
+
+def with_splice(data: bytes, rng: random.Random) -> bytes:
+    """A piece is cut out, doubled, or put somewhere else."""
+    begin = rng.randrange(len(data))
+    end = min(len(data), begin + rng.choice([1, 2, 4, 8, 9, 16, 64]))
+    if rng.random() < 0.3:
+        return data[:begin] + data[end:]
+    place = rng.randrange(len(data))
+    keep = rng.choice([0, end - begin])
+    return data[:place] + data[begin:end] + data[place + keep :]
+
+
+MUTATIONS = (with_flipped_bits, with_edge_number, with_splice)
+ODD_ENTRIES = [None, True, False, 0, 1, -1, 2, 255, 2**31, 2**32, 2**63, 2**64, 10**400, 0.5, -0.0, 1e308, NAN, INF]
+ODD_ENTRIES += ["", "a", "\0", "\ud800", "valid", "uniform", "<U1", "|O", [], [0], [[0, 1.0]], {}, {"a": 1}]
+
+
+def with_odd_entry(meta: bytes, rng: random.Random) -> bytes:
+    """An entry of the description, however deep, is another value, or gone, or doubled in a list."""
+    state = json.loads(meta)
+    place, key = state, rng.choice(list(state))
+    while isinstance(place[key], dict | list) and place[key] and rng.random() < 0.8:
+        place = place[key]
+        key = rng.choice(list(place)) if isinstance(place, dict) else rng.randrange(len(place))
+    if rng.random() < 0.1:
+        del place[key]
+    elif isinstance(place, list) and rng.random() < 0.2:
+        place.append(place[key])
+    else:
+        place[key] = rng.choice(ODD_ENTRIES)
+    return json.dumps(state).encode()
+
+
+def fuzzed_files(n_files: int, seed: int) -> Iterator[bytes]:
+    """Damaged files: a quarter as they are, the others with checksums that are right again."""
+    rng = random.Random(seed)
+    others = sections_of(empty_forest().to_bytes()) + sections_of(plain_forest().to_bytes())
+    for _ in range(n_files):
+        how = rng.random()
+        sound = rng.choice([SOUND, CATEGORICAL])
+        sections = sections_of(sound)
+        i = rng.randrange(len(sections))
+        name, data = sections[i]
+        if how < 0.25:
+            yield rng.choice(MUTATIONS)(sound, rng)
+            continue
+        if how < 0.35:
+            sections[i] = (name, rng.choice(others)[1])
+        elif how < 0.4:
+            j = rng.randrange(len(sections))
+            sections[i], sections[j] = (name, sections[j][1]), (sections[j][0], data)
+        elif name in ("meta", "categories") and rng.random() < 0.9:
+            sections[i] = (name, with_odd_entry(data, rng))
+        else:
+            sections[i] = (name, rng.choice(MUTATIONS)(data, rng))
+        yield container(sections)
+
+
+def empty_forest() -> DareForestClassifier:
+    """The tiny forest without rows."""
+    forest = tiny_forest()
+    forest.delete(forest.ids_)
+    return forest
+
+
+def plain_forest() -> DareForestClassifier:
+    """A forest of other parameters, labels and rows."""
+    X = np.arange(20, dtype=np.float32).reshape(10, 2)
+    return DareForestClassifier(2, candidates="uniform", random_state=1).fit(X, list("abababcabc"))
+
+
+def assert_fuzz_finds_nothing(n_files: int, seed: int) -> None:
+    """Each damaged file is refused, or is a forest that works."""
+    n_loaded = 0
+    for i, data in enumerate(fuzzed_files(n_files, seed)):
+        try:
+            n_loaded += outcome(data, updates=i % 4 == 0) is None
+        except BaseException:
+            kept = (
+                Path(os.environ.get("DECIDUOUS_FUZZ_FOUND", "/tmp")) / f"found-{hashlib.md5(data).hexdigest()}.forest"
+            )
+            kept.write_bytes(data)
+            print(f"Damaged file number {i} of seed {seed} is kept as {kept}; it belongs into {BAD_FOLDER}.")
+            raise
+    assert n_files // 100 < n_loaded < n_files // 2  # both outcomes are exercised
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_damaged_files_are_refused_or_sound(seed: int) -> None:
+    """12,000 damaged files in all: no other error, no crash, and no forest that contradicts itself."""
+    assert_fuzz_finds_nothing(6_000, seed)
+
+
+@pytest.mark.slow
+def test_many_damaged_files_are_refused_or_sound() -> None:
+    """300,000 more."""
+    assert_fuzz_finds_nothing(300_000, seed=3)
+
+
+# ----------------------------------------------------------------------------------------------------------- memory
+
+# The peak of a process of its own; `ru_maxrss` would start with that of the parent.
+LOADER = """
+import sys
+import deciduous
+from deciduous import CorruptModelError, DareForestClassifier
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+
+DareForestClassifier(2).fit([[0], [1]], [0, 1]).to_bytes()
+before = peak()
+try:
+    deciduous.load(sys.argv[1])
+except CorruptModelError as error:
+    print(error.reason[:80].replace("\\n", " "), file=sys.stderr)
+print(peak() - before)
+"""
+
+
+def peak_kilobytes(data: bytes, folder: Path) -> int:
+    """By how much loading raised the memory of a process at most."""
+    path = folder / "claim.forest"
+    path.write_bytes(data)
+    run = subprocess.run([sys.executable, "-c", LOADER, path], capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    return int(run.stdout)
+
+
+def many_attributes() -> bytes:
+    """A million columns of no rows: a byte each."""
+    parts = model()
+    parts.meta |= {"n_features_in": 10**6}
+    parts.rows = Rows([], [], None, [Column([])] * 10**6)
+    parts.trees = [Tree([LEAF], [], [])] * 2
+    return parts.packed()
+
+
+def many_classes(n_classes: int, n_leaves: int) -> bytes:
+    """Many classes without rows, and many leaves of one row, each of which counts all the classes."""
+    X = np.arange(n_leaves, dtype=np.float32)[:, None]
+    forest = DareForestClassifier(1, max_depth=None, random_state=0).fit(X, np.arange(n_leaves) % 2)
+    parts = Model.parsed(forest.to_bytes())
+    parts.meta["classes"]["values"] = list(range(n_classes))
+    return parts.packed()
+
+
+def many_trees(n_trees: int, n_rows: int) -> bytes:
+    """Many trees of a single leaf, each of which holds all the rows."""
+    parts = Model.parsed(DareForestClassifier(1, random_state=0).fit([[0]] * n_rows, [0] * n_rows).to_bytes())
+    parts.meta["params"] |= {"n_trees": n_trees, "trees_per_row": n_trees}
+    parts.trees = parts.trees * n_trees
+    return parts.packed()
+
+
+CLAIMS: dict[str, Callable[[], bytes]] = {
+    "2^40 rows": lambda: changed(set_rows(n_rows=2**40)),
+    "2^61 rows": lambda: changed(set_rows(n_rows=2**61)),
+    "longest dictionary": lambda: changed(set_column(1, n_values=2**32 - 1)),
+    "most nodes": lambda: changed(set_tree(n_nodes=2**32 - 1)),
+    "most splits": lambda: changed(set_tree(n_splits=2**32 - 1)),
+    "most trees": lambda: changed(lambda p: p.meta["params"].update(n_trees=2**20 - 2, trees_per_row=2**20 - 2)),
+    "most sections": lambda: container(SECTIONS, n_sections=2**20),
+    "largest section": lambda: with_entry(1, length=2**63),
+    "widest strings": lambda: changed(set_meta("classes", to={"type": "<U999999999", "values": ["a", "b", "c"]})),
+    "most features considered": lambda: changed(set_meta("params", "max_features", to=2**30)),
+    "most thresholds": lambda: changed(set_meta("params", "n_thresholds", to=10**6)),
+    "attributes times rows": lambda: changed(
+        lambda p: (set_rows(columns=[Column([0.0] * 8)], tail=b"\0" * 10**6)(p), p.meta.update(n_features_in=10**6))
+    ),
+}
+
+
+def long_category(n_categories: int, n_characters: int) -> bytes:
+    """One long category among many short ones: in an array of NumPy they are all as long."""
+    names = ["x" * n_characters, *(f"{i:x}" for i in range(1, n_categories))]
+    values = {"type": f"<U{n_characters}", "values": names}
+
+    def change(parts: Model) -> None:
+        parts.categories["features"][0].update(values=values, has_missing=False)
+        parts.trees = [Tree([LEAF], [], [])] * 2
+
+    return changed(change, CATEGORICAL)
+
+
+def long_label(n_classes: int, n_characters: int) -> bytes:
+    """The same with labels."""
+    names = ["x" * n_characters, *(f"{i:x}" for i in range(1, n_classes))]
+    return changed(lambda p: p.meta.update(classes={"type": f"<U{n_characters}", "values": names}, class_weight=None))
+
+
+# What a forest holds beyond its file: rows for each tree, counts of all classes for each leaf.
+PRODUCTS: dict[str, Callable[[], bytes]] = {
+    "many classes times many leaves": lambda: many_classes(100_000, 1_000),
+    "many classes times many trees": lambda: changed(
+        lambda p: (
+            p.meta["classes"].update(values=list(range(50_000))),
+            p.meta["params"].update(n_trees=2_000, trees_per_row=2_000),
+            p.trees.extend(p.trees[:1] * 1_998),
+        )
+    ),
+    "many trees times many rows": lambda: many_trees(2_000, 50_000),
+    "a million columns": many_attributes,
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_memory_is_bounded_by_the_size_of_the_file(claim: Callable[[], bytes], tmp_path: Path) -> None:
+    """However much a file claims, loading it takes 40 times its size at most, and some megabytes to begin with."""
+    data = claim()
+    assert peak_kilobytes(data, tmp_path) * 1024 < 40 * len(data) + 16 * 2**20
+
+
+# 60 kB of text that NumPy would make 256 MiB of, once for each copy that the checks make.
+LONG_NAMES = {"category": lambda: long_category(2**13, 2**13), "label": lambda: long_label(2**13, 2**13)}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+@pytest.mark.parametrize("claim", LONG_NAMES.values(), ids=LONG_NAMES)
+def test_memory_is_bounded_though_a_name_is_long(claim: Callable[[], bytes], tmp_path: Path) -> None:
+    """One long name among many short ones is refused, or takes no more than what is multiplied in memory may."""
+    data = claim()
+    assert peak_kilobytes(data, tmp_path) * 1024 < 64 * len(data) + 256 * 2**20
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+@pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
+def test_memory_is_bounded_though_the_forest_is_much_larger_than_its_file(
+    product: Callable[[], bytes], tmp_path: Path
+) -> None:
+    """What is multiplied in memory is refused beyond 256 MiB and 64 times the file, unless the caller allows more."""
+    data = product()
+    assert peak_kilobytes(data, tmp_path) * 1024 < 64 * len(data) + 256 * 2**20
