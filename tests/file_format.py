@@ -7,7 +7,10 @@ import hashlib
 import json
 import struct
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
+
+import numpy as np
 
 MAGIC = b"\x89DCDS\r\n\x1a"
 HEADER_SIZE, ENTRY_SIZE, DIGEST_SIZE = 16, 64, 32
@@ -76,6 +79,12 @@ def with_section(data: bytes, name: str, section: bytes) -> bytes:
     return container([(its, section if its == name else old) for its, old in sections_of(data)])
 
 
+def take(section: BytesIO, kind: str, n: int = 1) -> list[Any]:
+    """The next numbers of a section."""
+    form = f"<{n}{kind}"
+    return list(struct.unpack(form, section.read(struct.calcsize(form))))
+
+
 @dataclass
 class Column:
     """The values of an attribute: plain, or codes into a dictionary."""
@@ -93,6 +102,15 @@ class Column:
             return bytes([encoding]) + values
         n_values = len(self.values) if self.n_values is None else self.n_values
         return bytes([encoding]) + struct.pack("<I", n_values) + values + bytes(self.codes)
+
+    @classmethod
+    def taken(cls, section: BytesIO, n_rows: int) -> "Column":
+        """The next column of a sound section."""
+        (encoding,) = take(section, "B")
+        if encoding == 0:
+            return cls(take(section, "f", n_rows))
+        (n_values,) = take(section, "I")
+        return cls(take(section, "f", n_values), take(section, "B", n_rows))
 
 
 @dataclass
@@ -119,26 +137,14 @@ class Rows:
     @classmethod
     def parsed(cls, data: bytes, n_attributes: int) -> "Rows":
         """The rows of a sound section."""
-        place = 0
-
-        def take(kind: str, n: int = 1) -> list[Any]:
-            nonlocal place
-            values = list(struct.unpack_from(f"<{n}{kind}", data, place))
-            place += struct.calcsize(f"<{n}{kind}")
-            return values
-
-        (n_rows,) = take("Q")
-        ids = take("q", n_rows)
-        (has_weights,) = take("B")
-        labels = take("I", n_rows)
-        weights = take("I", n_rows) if has_weights else None
-        columns = []
-        for _ in range(n_attributes):
-            (encoding,) = take("B")
-            columns.append(
-                Column(take("f", n_rows)) if encoding == 0 else Column(take("f", take("I")[0]), take("B", n_rows))
-            )
-        assert place == len(data)
+        section = BytesIO(data)
+        (n_rows,) = take(section, "Q")
+        ids = take(section, "q", n_rows)
+        (has_weights,) = take(section, "B")
+        labels = take(section, "I", n_rows)
+        weights = take(section, "I", n_rows) if has_weights else None
+        columns = [Column.taken(section, n_rows) for _ in range(n_attributes)]
+        assert not section.read()
         return cls(ids, labels, weights, columns)
 
 
@@ -202,3 +208,53 @@ class Model:
     def packed(self) -> bytes:
         """The file that these parts make."""
         return container(self.sections())
+
+
+class Frozen:
+    """The section of a frozen forest."""
+
+    def __init__(self, data: bytes) -> None:
+        section = BytesIO(data)
+        self.header = take(section, "I", 4) + take(section, "Q")
+        n_attributes, n_classes, _, n_values, n_nodes = self.header
+        self.shares = take(section, "d", n_values * n_classes)
+        self.shape = take(section, "B", (n_nodes + 7) // 8)
+        n_splits = sum(byte.bit_count() for byte in self.shape)
+        self.attribute_kind = "B" if n_attributes <= 2**8 else "H" if n_attributes <= 2**16 else "I"
+        self.leaf_kind = "B" if n_values <= 2**8 else "H" if n_values <= 2**16 else "I"
+        self.attributes = take(section, self.attribute_kind, n_splits)
+        self.thresholds = take(section, "f", n_splits)
+        self.leaves = take(section, self.leaf_kind, n_nodes - n_splits)
+        assert not section.read()
+
+    def packed(self) -> bytes:
+        """The section."""
+        return struct.pack("<IIIIQ", *self.header) + b"".join(
+            struct.pack(f"<{len(values)}{kind}", *values)
+            for kind, values in [
+                ("d", self.shares),
+                ("B", self.shape),
+                (self.attribute_kind, self.attributes),
+                ("f", self.thresholds),
+                (self.leaf_kind, self.leaves),
+            ]
+        )
+
+    def shares_of(self, row: np.ndarray) -> np.ndarray:
+        """The prediction for a row, in plain Python."""
+        n_classes = self.header[1]
+        nodes = iter([self.shape[i // 8] >> (i % 8) & 1 for i in range(self.header[4])])
+        splits, leaves = iter(zip(self.attributes, self.thresholds, strict=True)), iter(self.leaves)
+
+        def leaf_below() -> int:
+            if not next(nodes):
+                return next(leaves)
+            attribute, threshold = next(splits)
+            left, right = leaf_below(), leaf_below()
+            return left if row[attribute] <= threshold else right
+
+        total = np.zeros(n_classes)
+        for _ in range(self.header[2]):
+            leaf = leaf_below()
+            total += self.shares[leaf * n_classes : (leaf + 1) * n_classes]
+        return total / self.header[2]
