@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,19 @@ def assert_recovers(table: Table, folder: Path, *, rows_may_be_gone: bool = Fals
     assert len(files - named) == 1
 
 
+def killed_syncs(worker: Worker, folder: Path, change: Callable[[], None]) -> Iterator[None]:
+    """Syncs after changes, each killed one call later than the one before, from the first call to the last."""
+    change()
+    n_calls = worker.run("sync", folder)["calls"]
+    assert n_calls > 20
+    n_killed = 0
+    for at_call in range(n_calls + 5):
+        change()
+        n_killed += worker.run("sync", folder, at_call=at_call)["status"] == -9
+        yield
+    assert n_killed >= n_calls - 5
+
+
 @pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
 def test_sync_killed_at_each_call_that_changes_a_file(
     sqlite_database: Database, tmp_path: Path, worker: Worker, capture: bool
@@ -135,15 +148,8 @@ def test_sync_killed_at_each_call_that_changes_a_file(
     table, folder = Table(sqlite_database), tmp_path / "clinic.forest"
     with make_live(sqlite_database, folder, capture=capture) as live:
         live.sync()  # the first one after triggers were made does more than others
-    table.change()
-    n_calls = worker.run("sync", folder)["calls"]
-    assert n_calls > 20
-    n_killed = 0
-    for at_call in range(n_calls + 5):
-        table.change()
-        n_killed += worker.run("sync", folder, at_call=at_call)["status"] == -9
+    for _ in killed_syncs(worker, folder, table.change):
         assert_recovers(table, folder)
-    assert n_killed >= n_calls - 5
 
 
 @pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
@@ -154,17 +160,10 @@ def test_sync_of_additions_killed_at_each_call_that_changes_a_file(
     table, folder = Table(sqlite_database), tmp_path / "clinic.forest"
     with make_live(sqlite_database, folder, capture=capture) as live:
         live.sync()  # the first one after triggers were made does more than others
-    table.add()
-    n_calls = worker.run("sync", folder)["calls"]
-    assert n_calls > 20
-    n_killed = 0
-    for at_call in range(n_calls + 5):
-        table.add()
-        n_killed += worker.run("sync", folder, at_call=at_call)["status"] == -9
+    for _ in killed_syncs(worker, folder, table.add):
         with LiveForest.open(folder) as live:
             assert live.sync().method != "rebuilt"
         assert_recovers(table, folder)
-    assert n_killed >= n_calls - 5
 
 
 def test_sync_killed_at_random_moments(database: Database, tmp_path: Path, worker: Worker) -> None:
