@@ -228,6 +228,11 @@ def forest_options(
     }
 
 
+def options_for(data: Dataset) -> SearchStrategy[Options]:
+    """The same for forests that are trained on these rows."""
+    return forest_options(data.X.shape[1], sorted(set(data.y.tolist())), data.categories)
+
+
 # Sizes that decide when statistics are cached and candidates are sampled: small ones bring the machinery of
 # large nodes to tiny data, large ones switch it off.
 TUNINGS: SearchStrategy[Tuning] = st.fixed_dictionaries(
@@ -250,6 +255,12 @@ def build_forest(options: Options, tuning: Tuning | None = None, **others: Any) 
     if tuning is not None:
         forest._tuning = tuning
     return forest
+
+
+def train_forest(data: Dataset, options: Options, tuning: Tuning | None = None, **others: Any) -> DareForestClassifier:
+    """A forest trained on these rows with their weights."""
+    forest = build_forest(options, tuning, **others)
+    return forest.fit(data.X, data.y, ids=data.ids, sample_weight=data.weights)
 
 
 def counted(data: Dataset) -> Dataset:

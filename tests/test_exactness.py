@@ -29,6 +29,7 @@ from strategies import (
     reference_params,
     row_contents,
     tables,
+    train_forest,
 )
 
 NOTHING_CACHED: Tuning = {"min_cached_rows": 10_000, "min_sampled_rows": 10_000, "reserve": 0}
@@ -86,14 +87,12 @@ class AnyHistory(RuleBasedStateMachine):
     def fitted(self, tuning: Tuning, **others: Any) -> DareForestClassifier:
         """A forest fitted on the present rows in a random order."""
         present = dataset_of(shuffled(self.rows, self.random.shuffle))
-        forest = build_forest(self.options, tuning, **others)
-        return forest.fit(present.X, present.y, ids=present.ids, sample_weight=present.weights)
+        return train_forest(present, self.options, tuning, **others)
 
     def fresh(self) -> DareForestClassifier:
         """The forest of the present rows, with a column for each category."""
         present = dataset_of(shuffled(self.rows, self.random.shuffle), self.table.categories).one_hot()
-        forest = build_forest(self.options | {"categorical_features": None}, NOTHING_CACHED)
-        return forest.fit(present.X, present.y, ids=present.ids, sample_weight=present.weights)
+        return train_forest(present, self.options | {"categorical_features": None}, NOTHING_CACHED)
 
     def empty_fingerprint(self) -> str:
         """The fingerprint of the forest without rows, which cannot be fitted."""
@@ -302,13 +301,11 @@ class MediumHistory:
         categories = {"categorical_features": data.categories or None}
         self.rng = random.Random(7)
         self.present = set(data.ids[:n_rows].tolist())
-        self.forest = build_forest(options | categories, tuning, lazy=lazy, n_jobs=2)
-        self.fit(self.forest, data)
+        self.forest = train_forest(self.present_rows(data), options | categories, tuning, lazy=lazy, n_jobs=2)
 
-    def fit(self, forest: DareForestClassifier, data: Dataset) -> DareForestClassifier:
-        """Fits a forest on the present rows."""
-        present = data.where(np.array(sorted(self.present)))
-        return forest.fit(present.X, present.y, ids=present.ids, sample_weight=present.weights)
+    def present_rows(self, data: Dataset) -> Dataset:
+        """The present rows."""
+        return data.where(np.array(sorted(self.present)))
 
     def step(self) -> None:
         """One random operation; additions are as frequent as deletions."""
@@ -348,7 +345,7 @@ class MediumHistory:
     def assert_is_as_if_fresh(self) -> None:
         """Compares with a fit on the present rows, with a column for each category."""
         assert self.forest.check() is None
-        fresh = self.fit(build_forest(self.options), self.one_hot)
+        fresh = train_forest(self.present_rows(self.one_hot), self.options)
         assert self.forest.fingerprint() == fresh.fingerprint()
 
 

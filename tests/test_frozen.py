@@ -36,7 +36,7 @@ from deciduous import (
 )
 from deciduous.frozen import NEEDS_ROWS
 from file_format import sections_of
-from strategies import TUNINGS, Dataset, build_forest, datasets, forest_options
+from strategies import TUNINGS, Dataset, datasets, options_for, train_forest
 
 SMALL: dict[str, Any] = {"n_estimators": 6, "max_depth": 8, "n_thresholds": 5, "random_state": 3}
 GOLDEN_FOLDER = Path(__file__).parent / "data" / "golden"
@@ -109,9 +109,8 @@ def test_predictions_are_those_of_the_live_forest(options: dict[str, Any]) -> No
 def test_any_forest_predicts_the_same_frozen(data: st.DataObject) -> None:
     """Tiny hostile data sets, all parameters."""
     rows: Dataset = data.draw(datasets())
-    options = data.draw(forest_options(rows.X.shape[1], sorted(set(rows.y.tolist())), rows.categories))
-    forest = build_forest(options, data.draw(TUNINGS), lazy=data.draw(st.booleans()))
-    forest.fit(rows.X, rows.y, ids=rows.ids, sample_weight=rows.weights)
+    options = data.draw(options_for(rows))
+    forest = train_forest(rows, options, data.draw(TUNINGS), lazy=data.draw(st.booleans()))
     doomed = data.draw(st.lists(st.sampled_from(forest.ids_.tolist()), unique=True))
     forest.delete(doomed)
     if forest.n_rows_ == 0:
@@ -122,12 +121,10 @@ def test_any_forest_predicts_the_same_frozen(data: st.DataObject) -> None:
     again = FrozenForestClassifier.from_bytes(frozen.to_bytes())
     for its in (frozen, again):
         assert_same_predictions(its, forest, rows.X)
-    stays = np.isin(rows.ids, forest.ids_)
-    left = rows.where(stays)
+    left = rows.where(np.isin(rows.ids, forest.ids_))
     if options["class_weight"] == "balanced":
         options["class_weight"] = forest.class_weight_
-    retrained = build_forest(options).fit(left.X, left.y, ids=left.ids, sample_weight=left.weights)
-    assert frozen.to_bytes() == retrained.freeze().to_bytes()
+    assert frozen.to_bytes() == train_forest(left, options).freeze().to_bytes()
 
 
 def test_trees_without_rows_are_left_out() -> None:

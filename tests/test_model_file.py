@@ -24,7 +24,7 @@ import deciduous
 from deciduous import DareForestClassifier, EmptyForestError
 from deciduous._container import read_container
 from make_golden_files import GOLDEN_FOLDER
-from strategies import TUNINGS, build_forest, datasets, forest_options
+from strategies import TUNINGS, datasets, options_for, train_forest
 from test_forest import fitted_on, rows_of, small_forest
 
 PROBES = rows_of(40, seed=3).X
@@ -116,8 +116,7 @@ def test_every_parameter_survives_a_round_trip(options: dict[str, Any], tmp_path
 @given(data=datasets(), tuning=TUNINGS, draw=st.data())
 def test_any_forest_survives_a_round_trip(data: Any, tuning: dict[str, int], draw: st.DataObject) -> None:
     """Tiny hostile data sets with every combination of parameters, before and after an update."""
-    options = draw.draw(forest_options(data.X.shape[1], np.unique(data.y).tolist(), data.categories))
-    forest = build_forest(options, tuning).fit(data.X, data.y, ids=data.ids, sample_weight=data.weights)
+    forest = train_forest(data, draw.draw(options_for(data)), tuning)
     loaded = copied(forest)
     assert_same(loaded, forest, data.X)
     assert loaded.to_bytes() == forest.to_bytes()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deciduous import DareForestClassifier
-from strategies import TUNINGS, Dataset, build_forest, datasets, forest_options
+from strategies import TUNINGS, Dataset, datasets, options_for, train_forest
 
 Predictor = Any  # a forest, live or frozen
 
@@ -49,9 +49,7 @@ def together(forest: Predictor, X: np.ndarray) -> bytes:
 def test_any_rows_are_predicted_alone_as_together(data: st.DataObject) -> None:
     """Tiny hostile data sets, all parameters; up to five blocks of rows, the last of them partly filled."""
     rows: Dataset = data.draw(datasets())
-    options = data.draw(forest_options(rows.X.shape[1], sorted(set(rows.y.tolist())), rows.categories))
-    forest = build_forest(options, data.draw(TUNINGS), lazy=data.draw(st.booleans()))
-    forest.fit(rows.X, rows.y, ids=rows.ids, sample_weight=rows.weights)
+    forest = train_forest(rows, data.draw(options_for(rows)), data.draw(TUNINGS), lazy=data.draw(st.booleans()))
     ids = forest.ids_.tolist()
     forest.delete(data.draw(st.lists(st.sampled_from(ids), unique=True, max_size=len(ids) - 1)))
     some = np.vstack([rows.X, np.full_like(rows.X[:1], np.nan), np.full_like(rows.X[:1], 3e38)])

@@ -32,12 +32,12 @@ from strategies import (
     Dataset,
     Options,
     Tuning,
-    build_forest,
     counted,
     datasets,
-    forest_options,
+    options_for,
     reference_params,
     resolved_class_weight,
+    train_forest,
 )
 
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -56,7 +56,7 @@ def assert_equals_reference(options: Options, data: Dataset, tuning: Tuning | No
 
     The reference knows numbers only: it gets a column for each category.
     """
-    forest = build_forest(options, tuning, **others).fit(data.X, data.y, ids=data.ids, sample_weight=data.weights)
+    forest = train_forest(data, options, tuning, **others)
     params = reference_params(options, data)
     numbers = data.one_hot().X
     trees = fit_reference(params, data.ids, numbers, data.y, data.weights)
@@ -72,8 +72,7 @@ def assert_equals_reference(options: Options, data: Dataset, tuning: Tuning | No
 @given(st.data(), datasets(), TUNINGS)
 def test_core_equals_the_reference_on_hostile_data(draws: st.DataObject, data: Dataset, tuning: Tuning) -> None:
     """Ties, duplicates, NaN, denormals, huge values, categories, few rows of a class, weights: the same bytes."""
-    options = forest_options(data.X.shape[1], sorted(set(data.y.tolist())), data.categories)
-    assert_equals_reference(draws.draw(options), data, tuning)
+    assert_equals_reference(draws.draw(options_for(data)), data, tuning)
 
 
 MEDIUM_OPTIONS: Options = {

@@ -15,10 +15,10 @@ from strategies import (
     Dataset,
     Options,
     Tuning,
-    build_forest,
     counted,
     datasets,
-    forest_options,
+    options_for,
+    train_forest,
 )
 from test_errors import refused
 from test_exactness import TINY, mixed_rows, shares_by_label
@@ -57,11 +57,6 @@ def copies_of(data: Dataset, rows: np.ndarray) -> np.ndarray:
     return np.concatenate([np.arange(ends[i] - data.weights[i], ends[i]) for i in rows])
 
 
-def fit_weighted(data: Dataset, options: Options, tuning: Tuning | None = None) -> DareForestClassifier:
-    """A forest trained on rows with their weights."""
-    return build_forest(options, tuning).fit(data.X, data.y, ids=data.ids, sample_weight=data.weights)
-
-
 def small_options(**others: Any) -> Options:
     """The parameters of a forest that is quick to train."""
     return small_forest(**others).get_params()
@@ -96,7 +91,7 @@ def test_weight_is_repetition(scheme: Options, tuning: Tuning | None) -> None:
     """A row of weight 3 gives the splits, counts and predictions of three equal rows."""
     data = weighted_rows()
     copies = repeated(data)
-    weighted = fit_weighted(data, small_options(**scheme), tuning)
+    weighted = train_forest(data, small_options(**scheme), tuning)
     assert_same_but_for_ids(weighted, fitted_on(copies, **scheme), data.X)
     assert weighted.n_rows_ == 300  # rows have one id each, whatever they weigh
     assert copies.ids.size == data.weights.sum() > 600
@@ -108,8 +103,8 @@ def test_weight_is_repetition_after_deletions_and_additions(scheme: Options, tun
     """One id stands for all repetitions, and an update costs as much."""
     data, rng = weighted_rows(), np.random.default_rng(5)
     pool = repeated(data)
-    weighted = fit_weighted(data, small_options(**scheme), tuning)
-    copied = build_forest(small_options(**scheme), tuning).fit(pool.X, pool.y, ids=pool.ids)
+    weighted = train_forest(data, small_options(**scheme), tuning)
+    copied = train_forest(pool, small_options(**scheme), tuning)
     for leaving in rng.permutation(300).reshape(6, 50)[:4]:
         returning = leaving[:30]
         costs = [weighted.delete(leaving), copied.delete(copies_of(data, leaving))]
@@ -125,11 +120,9 @@ def test_weight_is_repetition_after_deletions_and_additions(scheme: Options, tun
 @given(st.data(), datasets(), TUNINGS)
 def test_weight_is_repetition_on_hostile_data(draws: st.DataObject, data: Dataset, tuning: Tuning) -> None:
     """Also with ties, NaN, weights of 0 and of 1000."""
-    labels = sorted(set(data.y.tolist()))
-    options = draws.draw(forest_options(data.X.shape[1], labels, data.categories)) | {"max_samples": None}
-    weighted = fit_weighted(data, options, tuning)
-    copies = repeated(data)
-    copied = build_forest(options).fit(copies.X, copies.y, ids=copies.ids)
+    options = draws.draw(options_for(data)) | {"max_samples": None}
+    weighted = train_forest(data, options, tuning)
+    copied = train_forest(repeated(data), options)
     assert_same_but_for_ids(weighted, copied, data.X)
     assert weighted.class_weight_ == copied.class_weight_
 
@@ -159,8 +152,8 @@ def test_weight_zero_is_a_row_left_out(scheme: Options) -> None:
     data = weighted_rows(least=0)
     held = counted(data)
     assert 0 < len(held.ids) < 300
-    forest = fit_weighted(data, small_options(**scheme))
-    assert forest.fingerprint() == fit_weighted(held, small_options(**scheme)).fingerprint()
+    forest = train_forest(data, small_options(**scheme))
+    assert forest.fingerprint() == train_forest(held, small_options(**scheme)).fingerprint()
     assert forest.ids_.tolist() == held.ids.tolist()
     absent = int(data.ids[data.weights == 0][0])
     with pytest.raises(UnknownRowError, match=str(absent)):
@@ -211,7 +204,7 @@ def test_deletion_takes_all_the_weight_away() -> None:
 def test_id_of_a_deleted_row_comes_back_with_a_weight_of_its_own() -> None:
     """Weights do not stay behind where rows were kept."""
     data = weighted_rows()
-    forest = fit_weighted(data, small_options())
+    forest = train_forest(data, small_options())
     forest.delete(data.ids)
     forest.add(data.X, data.y, ids=data.ids)
     assert forest.fingerprint() == fitted_on(rows_of(300)).fingerprint()
@@ -228,13 +221,13 @@ def test_first_weight_may_come_late() -> None:
         np.concatenate([first.y, later.y]),
         np.concatenate([np.ones(100, int), later.weights]),
     )
-    assert forest.fingerprint() == fit_weighted(both, small_options()).fingerprint()
+    assert forest.fingerprint() == train_forest(both, small_options()).fingerprint()
 
 
 def test_row_belongs_to_the_same_trees_whatever_it_weighs() -> None:
     """With max_samples the trees of a row follow from its id alone."""
     data = weighted_rows()
-    weighted = fit_weighted(data, small_options(max_samples=0.5, max_depth=1))
+    weighted = train_forest(data, small_options(max_samples=0.5, max_depth=1))
     plain = fitted_on(rows_of(300), max_samples=0.5, max_depth=1)
     for tree in range(weighted.n_estimators):
         held = [sorted(i for node in forest.tree_nodes(tree) for i in node.ids) for forest in (weighted, plain)]
@@ -245,7 +238,7 @@ def test_row_belongs_to_the_same_trees_whatever_it_weighs() -> None:
 def test_verify_retrains_with_weights() -> None:
     """The audit of a deletion knows the weights of the rows and of the classes."""
     data = weighted_rows()
-    forest = fit_weighted(data, small_options(class_weight={0: 0.3, 1: 7.5}))
+    forest = train_forest(data, small_options(class_weight={0: 0.3, 1: 7.5}))
     forest.delete(data.ids[::3])
     assert forest.verify().matches
 
@@ -258,8 +251,8 @@ def test_verify_retrains_with_weights() -> None:
 def test_equal_class_weights_are_none(scheme: Options, class_weight: dict) -> None:
     """All W_y are the same power of two, which scales scores and leaves shares alone, to the last bit."""
     data = weighted_rows()
-    plain = fit_weighted(data, small_options(**(scheme | {"class_weight": None})))
-    forest = fit_weighted(data, small_options(**(scheme | {"class_weight": class_weight})))
+    plain = train_forest(data, small_options(**(scheme | {"class_weight": None})))
+    forest = train_forest(data, small_options(**(scheme | {"class_weight": class_weight})))
     for _ in range(2):
         assert forest.fingerprint() == plain.fingerprint()
         assert same_shares(forest.predict_proba(data.X), plain.predict_proba(data.X))
@@ -287,9 +280,9 @@ def test_balanced_counts_rows_by_weight() -> None:
 def test_balanced_is_the_dict_it_resolves_to(scheme: Options) -> None:
     """And stays it, whatever is deleted and added later."""
     data = weighted_rows()
-    balanced = fit_weighted(data, small_options(**(scheme | {"class_weight": "balanced"})))
+    balanced = train_forest(data, small_options(**(scheme | {"class_weight": "balanced"})))
     weights = balanced.class_weight_
-    named = fit_weighted(data, small_options(**(scheme | {"class_weight": weights})))
+    named = train_forest(data, small_options(**(scheme | {"class_weight": weights})))
     assert named.fingerprint() == balanced.fingerprint()
     for forest in (balanced, named):
         forest.delete(data.ids[data.y == 1][:-1])
@@ -383,7 +376,7 @@ def test_balanced_class_weight_raises_recall_of_the_rare_class(others: Options) 
 @pytest.fixture
 def forest() -> DareForestClassifier:
     """A fitted forest that must come out of every refusal unchanged."""
-    return fit_weighted(weighted_rows(60), small_options(class_weight={0: 0.3, 1: 7.5}))
+    return train_forest(weighted_rows(60), small_options(class_weight={0: 0.3, 1: 7.5}))
 
 
 BAD_WEIGHTS: list[tuple[Any, tuple[str, ...]]] = [
