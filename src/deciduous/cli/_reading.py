@@ -132,12 +132,14 @@ def _require_distinct(names: list[str], where: str) -> None:
 
 
 @dataclass
-class _CsvSource:
+class _File:
     path: Path
 
     def __post_init__(self) -> None:
         self.name = str(self.path)
 
+
+class _CsvSource(_File):
     def types(self) -> dict[str, Any]:
         reader, _ = self._opened(None)
         types = _types_of(reader.schema, self.name)
@@ -202,13 +204,7 @@ class _CsvSource:
         return separator
 
 
-@dataclass
-class _ParquetSource:
-    path: Path
-
-    def __post_init__(self) -> None:
-        self.name = str(self.path)
-
+class _ParquetSource(_File):
     def types(self) -> dict[str, Any]:
         with self._opened() as file:
             return _types_of(file.schema_arrow, self.name)
@@ -231,13 +227,7 @@ class _ParquetSource:
         return parquet.ParquetFile(self.path)
 
 
-@dataclass
-class _ArrowSource:
-    path: Path
-
-    def __post_init__(self) -> None:
-        self.name = str(self.path)
-
+class _ArrowSource(_File):
     def types(self) -> dict[str, Any]:
         with self._opened() as (schema, _):
             return _types_of(schema, self.name)
