@@ -545,7 +545,7 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "odd name": (["train", "m.forest", "-o", "x"], 3, "cannot be told from its name"),
     "table of a file": (["train", "visits.csv", "--table", "a", "-o", "x"], 3, "are for databases"),
     "database without table": (["train", "sqlite:///a.db", "-o", "x"], 3, "--table or --query"),
-    "no such table": (["train", "sqlite:///a.db", "--table", "t", "-t", "y", "-o", "x"], 3, "no such table: t"),
+    "no such table": (["train", "sqlite:///a.db", "--table", "t", "-t", "y", "-o", "x"], 3, "no table or view 't'"),
     "no database": (["train", "sqlite:///none.db", "--table", "t", "-o", "x"], 3, "There is no database none.db"),
     "nothing to follow": (["live", "init", "sqlite:///none.db", "f", "--id", "i", "-t", "y"], 3, "no database none.db"),
     "no URL": (["live", "init", "clinic.db", "f", "--id", "i", "-t", "y"], 3, "clinic.db is not the URL of a database"),
