@@ -106,24 +106,30 @@ void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote 
     std::unique_lock const lock(mutex_);
     data_.require_insertable(ids, votes, totals_.size());
     Mutation mutation(*this);
+    make_trees(ids, rows, votes, how, progress, [&](std::size_t t, std::vector<Slot>& tree_rows, Grower& its_grower) {
+        its_grower.grow(trees_[t], Tree::kRoot, tree_rows, trees_[t].root());
+    });
+    mutation.done();
+}
+
+// Takes the rows in, and calls the function with each tree's number, rows and grower.
+template <typename Function>
+void Forest::make_trees(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
+                        Execution const& how, Progress const& progress, Function const& make) {
     std::vector<Slot> const slots = data_.insert(ids, rows, votes);
-    count_rows(slots);
+    for (Slot const slot : slots)
+        totals_[data_.vote(slot).label] += data_.vote(slot).weight;
     auto const by_tree = rows_by_tree<Slot>(slots);
     auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
     parallel_for(
         trees_.size(), how.n_threads,
         [&](std::size_t t, std::size_t worker) {
             std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
-            grower(*workers[worker]).grow(trees_[t], Tree::kRoot, tree_rows, trees_[t].root());
+            Grower its_grower = grower(*workers[worker]);
+            make(t, tree_rows, its_grower);
             trees_[t].trim();
         },
         progress);
-    mutation.done();
-}
-
-void Forest::count_rows(std::span<Slot const> slots) {
-    for (Slot const slot : slots)
-        totals_[data_.vote(slot).label] += data_.vote(slot).weight;
 }
 
 std::vector<Slot> Forest::find_slots(std::span<RowId const> ids) const {
@@ -479,19 +485,10 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
                           std::to_string(trees_.size()));
     StoredRows const stored = read_rows(rows, data_.schema(), totals_.size());
     Matrix const matrix{stored.values.data(), stored.ids.size(), data_.schema().n_columns()};
-    std::vector<Slot> const slots = data_.insert(stored.ids, matrix, stored.votes);
-    count_rows(slots);
-    auto const by_tree = rows_by_tree<Slot>(slots);
-    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
-    parallel_for(
-        trees_.size(), how.n_threads,
-        [&](std::size_t t, std::size_t worker) {
-            std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
-            Grower its_grower = grower(*workers[worker]);
-            read_tree(trees[t], trees_[t], tree_rows, params_, its_grower, data_.n_attributes());
-            trees_[t].trim();
-        },
-        progress);
+    make_trees(stored.ids, matrix, stored.votes, how, progress,
+               [&](std::size_t t, std::vector<Slot>& tree_rows, Grower& its_grower) {
+                   read_tree(trees[t], trees_[t], tree_rows, params_, its_grower, data_.n_attributes());
+               });
     mutation.done();
 }
 

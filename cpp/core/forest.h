@@ -118,7 +118,9 @@ private:
     [[nodiscard]] std::vector<Slot> find_slots(std::span<RowId const> ids) const;
     template <typename Row>
     [[nodiscard]] std::vector<std::vector<Row>> rows_by_tree(std::span<Row const> rows) const;
-    void count_rows(std::span<Slot const> slots);
+    template <typename Function>
+    void make_trees(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
+                    Progress const& progress, Function const& make);
     [[nodiscard]] std::vector<std::uint32_t> trees_of(RowId id) const;
     [[nodiscard]] TreeContext context() const;
     [[nodiscard]] UpdateCost update_trees(Changes const& changes, Execution const& how, Progress const& progress);
