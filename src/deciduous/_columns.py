@@ -86,6 +86,9 @@ class Categories:
         Values are compared, not types: 1, 1.0 and True are equal, and what cannot be a category is unknown.
         """
         number_of_missing = len(self.values) if self.has_missing else np.nan
+        if (coded := _coded(column)) is not None:
+            values, codes = coded
+            return np.append(self.encode(values), np.float32(number_of_missing)).take(codes)
         if isinstance(column, nw.Series):
             present, is_null = _present(column)
             numbers = np.full(len(is_null), number_of_missing, dtype=np.float32)
@@ -388,12 +391,22 @@ def _declared(column: Column) -> list[Any] | None:
     return None if declared is None else list(declared)
 
 
+def _coded(column: Column) -> tuple[NDArray[Any], NDArray[np.integer[Any]]] | None:
+    """The values that the dtype of a pandas column declares, and the place of each row's among them, -1 for none."""
+    if not isinstance(column, nw.Series) or not column.implementation.is_pandas() or _declared(column) is None:
+        return None
+    series = column.to_native()
+    return series.dtype.categories.to_numpy(), series.cat.codes.to_numpy()
+
+
 def _is_categorical(dtype: Any) -> bool:
     return isinstance(dtype, nw.Categorical | nw.Enum)
 
 
 def _distinct(column: Column, place: str) -> tuple[list[Any], bool]:
-    """The distinct values of a column in any order, and whether it misses some."""
+    """The distinct values of a column, or those that it declares, in any order, and whether it misses some."""
+    if (coded := _coded(column)) is not None:
+        return coded[0].tolist(), bool((coded[1] < 0).any())
     if isinstance(column, nw.Series):
         present, is_null = _present(column)
         values, has_missing = _distinct(present, place)
