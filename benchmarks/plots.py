@@ -62,6 +62,11 @@ def curve(panel: Any, points: list[tuple[float, float]], name: str, label: str) 
         return
     x, y = np.asarray(points).T
     panel.plot(x, y, "o", markersize=4)
+    # Ticks where the points are; and costs that hardly change shall look so.
+    panel.set_xticks(sorted(set(x)), [f"{value:.3g}".replace("e+0", "e") for value in sorted(set(x))], fontsize=8)
+    panel.set_xticks([], minor=True)
+    panel.set_ylim(min(y.min() / 1.2, y.max() / 4), y.max() * 1.2)
+    panel.yaxis.set_minor_formatter("")
     fitted = exponent(points)
     if fitted is not None:
         ends = np.array([x.min(), x.max()])
