@@ -38,7 +38,7 @@ struct Tuning {
     double max_alternate_share = 1.5;
     // A lazy forest leaves splits over at most this many rows unbuilt where it would have to look at the rows to
     // decide: most of them stay what they were, but finding out takes longer than all else in a deletion.
-    std::uint32_t max_postponed_rows = 512;
+    std::uint32_t max_postponed_rows = 4096;
     // Below this many rows sorting a column beats two passes of hash sampling.
     std::uint32_t min_sampled_rows = 48;
     // Columns of at most this many distinct values are kept as a byte per row with a dictionary.
