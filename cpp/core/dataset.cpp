@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "error.h"
+#include "parallel.h"
 
 namespace deciduous {
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr RowId kClearedId = 0;
 constexpr Label kClearedLabel = 0;
+constexpr std::size_t kRowsWorthThreads = 1024;
 
 }  // namespace
 
@@ -36,7 +38,8 @@ void Dataset::require_insertable(std::span<RowId const> ids, std::span<Vote cons
             std::to_string(total) + ".");
 }
 
-std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes) {
+std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
+                                  std::size_t n_threads) {
     for (Vote const vote : votes)
         total_weight_ += vote.weight;
     std::vector<Slot> slots = take_slots(ids.size());
@@ -46,7 +49,8 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
         index_.insert(slots[i], ids_);
     }
     set_weights(slots, votes);
-    for (std::size_t column = 0; column < columns_.size(); ++column)
+    std::size_t const n_useful = slots.size() < kRowsWorthThreads ? 1 : n_threads;
+    parallel_for(columns_.size(), n_useful, [&](std::size_t column, std::size_t) {
         for (std::size_t i = 0; i < slots.size(); ++i) {
             Value const value = to_value(rows.row(i)[column]);
             if (columns_[column].set(slots[i], value))
@@ -54,12 +58,15 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
             columns_[column].become_plain(free_slots_);
             (void)columns_[column].set(slots[i], value);
         }
+    });
     if (!row_bits_.is_chosen())
         row_bits_.choose(schema_, columns_);
     row_bits_.forget_widened(schema_, columns_);
     row_bits_.resize(n_slots());
-    for (Slot const slot : slots)
-        row_bits_.set(slot, schema_, columns_);
+    parallel_for(n_useful, n_useful, [&](std::size_t part, std::size_t) {
+        for (std::size_t i = part * slots.size() / n_useful; i < (part + 1) * slots.size() / n_useful; ++i)
+            row_bits_.set(slots[i], schema_, columns_);
+    });
     return slots;
 }
 

@@ -26,7 +26,8 @@ public:
     void require_insertable(std::span<RowId const> ids, std::span<Vote const> votes, std::size_t n_classes) const;
 
     // Adds rows that can be inserted; their slots in the order of the rows.
-    std::vector<Slot> insert(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes);
+    std::vector<Slot> insert(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
+                             std::size_t n_threads);
 
     // Overwrites the rows and frees their slots.
     void erase(std::span<Slot const> slots);

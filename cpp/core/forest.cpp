@@ -116,7 +116,7 @@ void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote 
 template <typename Function>
 void Forest::make_trees(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
                         Execution const& how, Progress const& progress, Function const& make) {
-    std::vector<Slot> const slots = data_.insert(ids, rows, votes);
+    std::vector<Slot> const slots = data_.insert(ids, rows, votes, how.n_threads);
     for (Slot const slot : slots)
         totals_[data_.vote(slot).label] += data_.vote(slot).weight;
     auto const by_tree = rows_by_tree<Slot>(slots);
@@ -193,7 +193,7 @@ UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std:
     data_.require_insertable(ids, votes, std::max(totals_.size(), classes.keys.size()));
     Mutation mutation(*this);
     set_classes(std::move(classes));
-    std::vector<Slot> slots = data_.insert(ids, rows, votes);
+    std::vector<Slot> slots = data_.insert(ids, rows, votes, how.n_threads);
     std::ranges::sort(slots);
     ChangedRows added(data_, slots);
     apply_to_counts(totals_, {{}, added.all()});
