@@ -12,7 +12,7 @@ namespace {
 
 constexpr RowId kClearedId = 0;
 constexpr Label kClearedLabel = 0;
-constexpr std::size_t kRowsWorthThreads = 1024;
+constexpr std::size_t kRowsWorthThreads = 256;
 
 }  // namespace
 

@@ -82,11 +82,11 @@ template <typename Visitor>
 void for_dense_chunks(Matrix const& rows, Schema const& schema, std::size_t rows_per_block, std::size_t n_threads,
                       Visitor const& visit) {
     constexpr std::size_t kMaxValues = 131072;
-    constexpr std::size_t kMinRows = 64;
-    constexpr std::size_t kMaxRows = 1024;
+    constexpr std::size_t kFewest = 64;
+    constexpr std::size_t kMost = 1024;
     std::size_t const n_fitting = kMaxValues / std::max<std::size_t>(1, schema.n_attributes());
     std::size_t const n_of_thread = rows.n_rows / std::max<std::size_t>(1, n_threads) + 1;
-    std::size_t const n_wanted = std::clamp(n_of_thread, kMinRows, kMaxRows);
+    std::size_t const n_wanted = std::clamp(n_of_thread, kFewest, kMost);
     std::size_t const chunk = (std::min(n_fitting, n_wanted) / rows_per_block + 1) * rows_per_block;
     std::size_t const n_chunks = (rows.n_rows + chunk - 1) / chunk;
     std::vector<DenseRows> dense(n_workers(n_chunks, n_threads), DenseRows(schema, rows_per_block));

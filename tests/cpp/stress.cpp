@@ -336,7 +336,7 @@ void require_faults_are_found() {
         votes[i] = {x[2 * i] + 0.5F * x[2 * i + 1] > 0 ? 1U : 0U, 1};
     }
     Dataset data(Schema(std::vector<std::uint32_t>{0, 0}), 256);
-    std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, votes);
+    std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, votes, 1);
     Params params;
     params.max_features = 2;
     Tuning tuning;
