@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "dense_rows.h"
+#include "room.h"
 
 namespace deciduous {
 
@@ -140,6 +141,8 @@ RoutedTree::RoutedTree(Tree const& tree, std::size_t n_classes, AddShares const&
     root_ = settled(root);
     for (std::size_t i = 0; i < leaf_shares_.size() / n_classes; ++i)
         forks_.push_back(Fork::leaf(static_cast<Fork::Link>(first_leaf_ + i)));
+    trim(forks_);
+    trim(leaf_shares_);
 }
 
 }  // namespace deciduous
