@@ -1,8 +1,11 @@
 # Everything is installed into .venv by the targets that need it. `make help` lists them.
 PYTHON ?= python3
 BIN := .venv/bin
-CORE_SOURCES := CMakeLists.txt $(wildcard cpp/core/*) $(wildcard cpp/bindings/*)
+CORE_SOURCES := CMakeLists.txt $(wildcard cpp/core/* cpp/core/*/* cpp/bindings/*)
+CPP_FOLDERS := cpp/core cpp/core/* cpp/bindings tests/cpp tests/cpp/unit tests/native
+CPP_FILES = $(wildcard $(foreach ending,h cpp c,$(addsuffix /*.$(ending),$(CPP_FOLDERS))))
 STRESS_ROUNDS ?= 60
+ALLOCATION_ROUNDS ?= 3
 
 .DEFAULT_GOAL := help
 
@@ -28,7 +31,7 @@ demo: build  ## Train, delete, add and verify on bundled data, against retrainin
 	$(BIN)/python -m deciduous.demo
 
 .PHONY: test
-test: build check debug asan guard postgres chromium  ## Everything that must pass: checks, debug and address-sanitizer builds, the guard, all tests but the slow ones
+test: build check unit debug asan guard postgres chromium  ## Everything that must pass: checks, unit tests, debug and address-sanitizer builds, the guard, all tests but the slow ones
 	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
 
 .PHONY: postgres
@@ -36,8 +39,9 @@ postgres:  ## Find PostgreSQL's server programs, or install them; the tests of l
 	@scripts/postgres.sh --install || echo "Tests that need it are skipped."
 
 .PHONY: chromium
-chromium:  ## Find Chromium, or install it; a test prints certificates with it
+chromium:  ## Find Chromium and common fonts, or install them; a test prints certificates with them
 	@command -v chromium || scripts/install_package.sh chromium || echo "Tests that need it are skipped."
+	@scripts/fonts.sh || echo "Tests that need them are skipped."
 
 .PHONY: test-slow
 test-slow: build postgres  ## The slow tests, and the state machine for a long time
@@ -57,7 +61,7 @@ check: build  ## Formatting, lints, types, import layers
 	$(BIN)/ruff check src tests docs examples benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror cpp/core/* cpp/bindings/* tests/cpp/* tests/native/*
+	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
 STUB := src/deciduous/_core.pyi
 .PHONY: stub
@@ -81,30 +85,75 @@ experiments: build  ## Run the paper's evaluation at the small scale, half an ho
 format: .venv/.tools  ## Format all sources
 	$(BIN)/ruff format src tests docs examples benchmarks
 	$(BIN)/ruff check --fix src tests docs examples benchmarks
-	$(BIN)/clang-format -i cpp/core/* cpp/bindings/* tests/cpp/* tests/native/*
+	$(BIN)/clang-format -i $(CPP_FILES)
 
-# The randomised stress test of the core, built without Python in four ways.
+# Programs of the core alone, without Python, each in a folder of its own.
+define build_core  # folder, options of cmake
+	@mkdir -p build
+	@$(BIN)/cmake -S . -B build/$(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja $(2) > build/$(1).log \
+	    || (cat build/$(1).log; exit 1)
+	@$(BIN)/cmake --build build/$(1) >> build/$(1).log || (cat build/$(1).log; exit 1)
+endef
+
+.PHONY: doctest
+doctest:  ## Find doctest, with which the unit tests of the core are written, or install it
+	@find /usr/include /usr/local/include -path '*/doctest/doctest.h' | grep . \
+	    || scripts/install_package.sh doctest-dev || echo "Tests that need it are skipped."
+
+# The randomised stress test, built in three ways; the unit tests come with the one under the address sanitizer.
+.PHONY: built-debug built-asan built-tsan
+built-debug: SANITIZE :=
+built-asan: SANITIZE := address,undefined
+built-tsan: SANITIZE := thread
+built-asan: WITH_UNIT := -DDECIDUOUS_UNIT=ON
+built-asan: doctest
+built-debug built-asan built-tsan: built-%: .venv/.tools
+	$(call build_core,$*,-DDECIDUOUS_STRESS=ON -DDECIDUOUS_CHECKS=ON -DDECIDUOUS_SANITIZE=$(SANITIZE) $(WITH_UNIT) \
+	    -DCMAKE_BUILD_TYPE=RelWithDebInfo)
+
+.PHONY: unit
+unit: built-asan  ## Unit tests of the core's small classes, under the address and undefined-behaviour sanitizers
+	@if [ -x build/asan/unit ]; then build/asan/unit; else echo "There is no doctest: the unit tests are skipped."; fi
+
 .PHONY: debug asan tsan
-debug: SANITIZE :=
-asan: SANITIZE := address,undefined
-tsan: SANITIZE := thread
 debug: ## Stress test of the core that recounts every statistic after each update
 asan:  ## Stress test under the address and undefined-behaviour sanitizers
 tsan:  ## Stress test under the thread sanitizer
-debug asan tsan: .venv/.tools
-	@$(BIN)/cmake -S . -B build/$@ -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DDECIDUOUS_STRESS=ON \
-	    -DDECIDUOUS_CHECKS=ON -DDECIDUOUS_SANITIZE=$(SANITIZE) -DCMAKE_BUILD_TYPE=RelWithDebInfo > build/$@.log \
-	    || (cat build/$@.log; exit 1)
-	@$(BIN)/cmake --build build/$@ >> build/$@.log || (cat build/$@.log; exit 1)
+debug asan tsan: %: built-%
 	build/$@/stress $(STRESS_ROUNDS)
+	build/$@/allocations $(ALLOCATION_ROUNDS)
+
+# What `make test` does for minutes, for an hour or two: docs/reliability.md says what came of it.
+SEED ?= 0
+STATES ?= 1000000
+FAILURES ?= 60
+INTERRUPTS ?= 5000
+MUTANTS ?= 1000000
+KILLS ?= 500
+.PHONY: torture torture-core torture-memory torture-interrupts torture-files torture-live
+torture: torture-core torture-memory torture-interrupts torture-files torture-live  ## Everything that may go wrong, many times over
+
+# As users have it, without recounts: a fault of the caches shows in the forest, or nowhere.
+torture-core: .venv/.tools  ## Hostile histories at the limits of all counts, each state against a fresh fit; STATES=1000000
+	$(call build_core,release,-DDECIDUOUS_STRESS=ON -DCMAKE_BUILD_TYPE=Release)
+	build/release/stress --states $(STATES) --seed $(SEED)
+
+torture-memory:  ## Every allocation of every operation fails once, under the address sanitizer; FAILURES=60 rounds
+	$(MAKE) asan STRESS_ROUNDS=1 ALLOCATION_ROUNDS=$(FAILURES)
+
+torture-interrupts: build  ## Ctrl-C at random moments of every operation; INTERRUPTS=5000
+	$(BIN)/python tests/torture/interrupts.py --interrupts $(INTERRUPTS) --seed $(SEED)
+
+torture-files: build  ## Damaged model files with repaired checksums: each is refused, or a sound forest; MUTANTS=1000000
+	$(BIN)/python tests/torture/files.py --mutants $(MUTANTS)
+
+torture-live: build postgres  ## Kills of processes that work on live forests, with SQLite and PostgreSQL each; KILLS=500
+	$(BIN)/python tests/torture/live_kills.py --kills $(KILLS) --seed $(SEED)
 
 # A fixed workload of the core under callgrind. `make guard UPDATE=1` writes its counts as the new baseline.
 .PHONY: guard
 guard: .venv/.tools  ## Count the instructions of a fixed workload; fails if a phase takes a tenth more than before
-	@mkdir -p build
-	@$(BIN)/cmake -S . -B build/guard -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DDECIDUOUS_WORKLOAD=ON \
-	    -DCMAKE_BUILD_TYPE=Release > build/guard.log || (cat build/guard.log; exit 1)
-	@$(BIN)/cmake --build build/guard >> build/guard.log || (cat build/guard.log; exit 1)
+	$(call build_core,guard,-DDECIDUOUS_WORKLOAD=ON -DCMAKE_BUILD_TYPE=Release)
 	$(BIN)/python -m benchmarks.instructions build/guard/workload $(if $(UPDATE),--update)
 
 .venv/.peers: .venv/.tools

@@ -28,6 +28,7 @@ from deciduous.experiments.datasets import (
 )
 
 __all__ = [
+    "COLUMNS",
     "DEFAULT_FOLDER",
     "FOLDER_VARIABLE",
     "HOSTILE",
@@ -39,6 +40,7 @@ __all__ = [
     "blobs",
     "categorical_frame",
     "higgs_shaped",
+    "labelled",
     "load",
 ]
 
@@ -74,6 +76,32 @@ def categorical_frame(name: str, max_rows: int) -> tuple[Any, Labels]:
     types: dict[str, Any] = dict.fromkeys(its.numeric, np.float32)
     types |= dict.fromkeys(its.categories, "category")
     return its.train[:max_rows].astype(types), its.y[:max_rows]
+
+
+# ---------------------------------------------------------------------------------------------------- kinds of columns
+
+
+def continuous_columns(n: int) -> Rows:
+    """40 normal columns."""
+    X: Rows = np.random.default_rng(SPLIT_SEED).standard_normal((n, 40), dtype=np.float32)
+    return X
+
+
+def one_hot_columns(n: int, n_levels: int = 5) -> Rows:
+    """8 categories as 40 columns of zeros and ones."""
+    level = np.random.default_rng(SPLIT_SEED).integers(0, n_levels, (n, 8, 1))
+    X: Rows = (level == np.arange(n_levels)).reshape(n, -1).astype(np.float32)
+    return X
+
+
+COLUMNS: dict[str, Callable[[int], Rows]] = {"continuous": continuous_columns, "one-hot": one_hot_columns}
+
+
+def labelled(columns: str, n: int, n_classes: int) -> tuple[Rows, Labels]:
+    """Rows of this kind, and labels by the sum of two columns and noise: classes of equal size, as far as rows go."""
+    X = COLUMNS[columns](n)
+    score = X[:, 0] + X[:, -1] + np.random.default_rng([SPLIT_SEED, 1]).normal(size=n)
+    return X, score.argsort().argsort() * n_classes // n
 
 
 # ------------------------------------------------------------------------------------------------------------- hostile

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +14,41 @@ import numpy as np
 
 from deciduous.experiments.measuring import latencies, percentile, seconds
 
-__all__ = ["Exponent", "Spread", "exponent", "latencies", "median_seconds", "percentile", "seconds", "spread"]
+__all__ = [
+    "Exponent",
+    "Spread",
+    "cpu_seconds",
+    "exponent",
+    "latencies",
+    "least_seconds",
+    "median_seconds",
+    "percentile",
+    "seconds",
+    "spread",
+]
 
 
 def median_seconds(work: Callable[[], Any], n: int) -> float:
     """The median of several runs, after one that warms up; for work that is short and changes nothing."""
     work()
     return statistics.median(seconds(work) for _ in range(n))
+
+
+def cpu_seconds(work: Callable[[], Any]) -> float:
+    """How long the processor works on it, whoever else it works for; garbage of earlier work cleared away."""
+    gc.collect()
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def least_seconds(works: Sequence[Callable[[], Any]], n_turns: int) -> list[float]:
+    """For each work the least processor time of several turns, in which all have theirs.
+
+    What else the machine does only ever adds to a time, and turns let it add to all of them alike.
+    """
+    turns = [[cpu_seconds(work) for work in works] for _ in range(n_turns)]
+    return [min(times) for times in zip(*turns, strict=True)]
 
 
 @dataclass(frozen=True)

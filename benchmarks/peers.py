@@ -17,9 +17,20 @@ from deciduous.experiments.models import (
 
 from .settings import Setting
 
-__all__ = ["PEERS", "YARDSTICK", "Peer", "needed", "quality", "random_forest", "river_forest", "sklearn_memory"]
+__all__ = [
+    "DEEP_LIGHTGBM",
+    "PEERS",
+    "YARDSTICK",
+    "Peer",
+    "needed",
+    "quality",
+    "random_forest",
+    "river_forest",
+    "sklearn_memory",
+]
 
 YARDSTICK = "scikit-learn"  # its fit is S, and M is the memory of data and its forest
+DEEP_LIGHTGBM = "LightGBM rf, 4096 leaves"  # with trees as deep as the others'
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,5 @@ PEERS = (
     Peer(YARDSTICK, lambda setting, seed, _: random_forest(setting, seed)),
     Peer("ExtraTrees", lambda setting, seed, _: extra_trees(setting, seed)),
     Peer("LightGBM rf, 31 leaves", lambda setting, seed, p: lightgbm_forest(setting, seed, p, 31)),  # its default
-    Peer(
-        "LightGBM rf, 4096 leaves", lambda setting, seed, p: lightgbm_forest(setting, seed, p, 4096)
-    ),  # as deep as others
+    Peer(DEEP_LIGHTGBM, lambda setting, seed, p: lightgbm_forest(setting, seed, p, 4096)),
 )

@@ -1,4 +1,4 @@
-"""Plots of results: cost curves and distributions of latencies."""
+"""Plots of results: single decisions, cost curves and distributions of latencies."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .measuring import exponent
-from .requirements import OURS
+from . import before
+from .decisions import KINDS, SCHEMES, YARDSTICKS, Kind
+from .measuring import exponent, spread
+from .requirements import JUDGED_BY, OURS
 from .results import Results
-from .settings import SETTINGS
+from .settings import NODE_ROWS, SETTINGS
 
 QUANTITIES = {"fit": "seconds", "deletion": "seconds", "memory": "bytes"}
 
@@ -23,6 +25,8 @@ def draw(results: Results, out: Path) -> list[Path]:
         return []
     matplotlib.use("Agg")
     drawn = []
+    if any(node_points(results, kind, JUDGED_BY) for kind in KINDS):
+        drawn.append(save(nodes(results), out / "nodes.svg"))
     if results.curves:
         drawn.append(save(curves(results), out / "cost-curves.svg"))
     if any(f"{data}/{OURS}/delete" in results.latencies for data in SETTINGS):
@@ -39,6 +43,44 @@ def save(figure: Any, path: Path) -> Path:
     figure.savefig(path, bbox_inches="tight")
     pyplot.close(figure)
     return path
+
+
+def nodes(results: Results) -> Any:
+    """Nanoseconds per row of a decision against rows of the node, a panel for each kind."""
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(2, 2, figsize=(11, 9), sharex=True, sharey=True, layout="constrained")
+    for panel, kind in zip(panels.flat, KINDS, strict=True):
+        panel.set(xscale="log", yscale="log", xlabel="rows of the node", ylabel="ns per row", title=str(kind))
+        for number, scheme in enumerate(SCHEMES):
+            colour = f"C{number}"
+            line(panel, node_points(results, kind, scheme), "o-", color=colour, markersize=3, label=scheme)
+            line(panel, points_before(results, kind, scheme), "--", color=colour, label=f"{scheme}, before")
+        for yardstick, style in zip(YARDSTICKS, ("-", ":"), strict=True):
+            line(panel, node_points(results, kind, yardstick), style, color="grey", linewidth=0.8, label=yardstick)
+    panels.flat[0].legend(fontsize=8)
+    return figure
+
+
+def node_points(results: Results, kind: Kind, what: str) -> list[tuple[int, float]]:
+    """Rows and nanoseconds of all sizes that were measured."""
+    keys = {n_rows: kind.series(what, n_rows) for n_rows in NODE_ROWS}
+    return [(n, 1e9 * spread(results.series[key].values).mean) for n, key in keys.items() if key in results.series]
+
+
+def points_before(results: Results, kind: Kind, scheme: str) -> list[tuple[int, float]]:
+    """What was before, at the speed that the yardstick has in this run."""
+    return [
+        (n_rows, yardstick * quotient)
+        for n_rows, yardstick in node_points(results, kind, JUDGED_BY)
+        if (quotient := before.quotient(kind.series(scheme, n_rows), kind.series(JUDGED_BY, n_rows))) is not None
+    ]
+
+
+def line(panel: Any, points: list[tuple[int, float]], style: str, **others: Any) -> None:
+    """Through these points, if there are any."""
+    if points:
+        panel.plot(*zip(*points, strict=True), style, **others)
 
 
 def curves(results: Results) -> Any:

@@ -7,14 +7,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deciduous.experiments.wording import digits, shown
+from deciduous.experiments.wording import NOTHING, digits, shown
 
 from . import plots
+from .decisions import KINDS, SCHEMES, YARDSTICKS
 from .measuring import exponent, spread
 from .peers import PEERS, YARDSTICK
-from .requirements import OURS, REQUIREMENTS, Judgement, Requirement, Verdict, judge
+from .requirements import (
+    JUDGED_BY,
+    OURS,
+    OURS_UNIFORM,
+    REQUIREMENTS,
+    All,
+    Judgement,
+    Requirement,
+    Verdict,
+    judge,
+    of_decision,
+)
 from .results import Results, Series
-from .settings import FULL, SETTINGS
+from .settings import FULL, NODE_ROWS, SETTINGS
 
 MIN_SEEDS = 3  # that the requirements ask for
 
@@ -63,10 +75,10 @@ def shown_spread(series: Series | None) -> str:
 
 def tables(results: Results) -> list[Table]:
     """All of them, the verdicts first."""
-    judgements = [judge(requirement, results) for requirement in REQUIREMENTS]
     all_of_them = [
-        Table("Requirements", REQUIREMENT_HEAD, [requirement_row(judgement, results) for judgement in judgements]),
+        Table("Requirements", REQUIREMENT_HEAD, [requirement_row(its, results) for its in REQUIREMENTS]),
         Table("Beside the peers", PEER_HEAD, list(peer_rows(results))),
+        Table("Single decisions, per row of the node", NODE_HEAD, list(node_rows(results))),
         Table("Single calls", DELETION_HEAD, list(deletion_rows(results))),
         Table("Cost curves", ("quantity", "grows like", "points"), list(curve_rows(results))),
         Table("Not run", ("what", "why"), [*results.skipped.items(), *results.failed.items()]),
@@ -79,12 +91,15 @@ def tables(results: Results) -> list[Table]:
 REQUIREMENT_HEAD = ("requirement", "measured", "over seeds: median (range)", "must", "aim", "verdict")
 
 
-def requirement_row(judgement: Judgement, results: Results) -> list[str]:
+def requirement_row(requirement: Requirement | All, results: Results) -> list[str]:
     """One requirement with its verdict."""
+    judgement = judge(requirement, results)
     its = judgement.requirement
     measured = "–" if judgement.value is None else shown(judgement.value, its.unit)
     by_seed = shown_spread(Series(its.unit, list(judgement.by_seed)) if judgement.by_seed else None)
-    return [its.name, measured, by_seed, target(its, its.must), target(its, its.aim), verdict_text(judgement, results)]
+    is_whole = its is requirement or judgement.value is None
+    name = requirement.name if is_whole else f"{requirement.name}, worst: {its.name}"
+    return [name, measured, by_seed, target(its, its.must), target(its, its.aim), verdict_text(judgement, results)]
 
 
 def target(its: Requirement, value: float | None) -> str:
@@ -121,7 +136,7 @@ def peer_rows(results: Results) -> Iterable[list[str]]:
     """Each data set with each system."""
     for data in SETTINGS:
         baseline = results.series.get(f"{data}/{YARDSTICK}/fit")
-        for system in (OURS, *(peer.name for peer in PEERS)):
+        for system in (OURS, OURS_UNIFORM, *(peer.name for peer in PEERS)):
             fit, memory, quality = (results.series.get(f"{data}/{system}/{q}") for q in ("fit", "memory", "quality"))
             if fit is not None:
                 yield [data, system, shown_spread(fit), as_share(baseline, fit), shown_spread(memory), plain(quality)]
@@ -135,6 +150,30 @@ def as_share(baseline: Series | None, series: Series) -> str:
 def plain(quality: Series | None) -> str:
     """Mean quality with its measure."""
     return "–" if quality is None else f"{spread(quality.values).mean:.4f} {quality.unit}"
+
+
+NODE_HEAD = ("columns, classes", "rows of the node", *(f"{s} (beside before)" for s in SCHEMES), *YARDSTICKS)
+
+
+def node_rows(results: Results) -> Iterable[list[str]]:
+    """Each kind and size of node with each scheme and yardstick."""
+    for kind in KINDS:
+        for n_rows in NODE_ROWS:
+            cells = [node_cell(judge(of_decision(kind, scheme, n_rows), results), results) for scheme in SCHEMES]
+            cells += [mean_of(results.series.get(kind.series(yardstick, n_rows))) for yardstick in YARDSTICKS]
+            if set(cells) != {NOTHING}:
+                yield [str(kind), f"{n_rows:,}", *cells]
+
+
+def node_cell(judgement: Judgement, results: Results) -> str:
+    """The time, and what it is of the time before, at the speed of this run."""
+    time = mean_of(results.series.get(judgement.requirement.of))
+    return time if judgement.value is None else f"{time} ({shown(judgement.value, 'x')})"
+
+
+def mean_of(series: Series | None) -> str:
+    """The mean over seeds."""
+    return NOTHING if series is None else shown(spread(series.values).mean, series.unit)
 
 
 DELETION_HEAD = ("data / system / what", "mean", "p50", "p99", "max", "calls, all seeds")
@@ -176,7 +215,8 @@ def summary(results: Results) -> str:
         counts += f". Of the Higgs-shaped run {its['trees_trained']} trees were trained; 50 are a straight line's word"
     return (
         f"{counts}. S and M are time and memory of scikit-learn's random forest in the same run. “Measured” is the "
-        "mean over seeds, or the quotient of two such means; verdicts go by it."
+        "mean over seeds, or the quotient of two such means; verdicts go by it. “Before” is the core before its second "
+        f"generation; decisions are set beside it in units of the {JUDGED_BY} of the same run."
     )
 
 

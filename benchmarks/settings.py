@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from deciduous.experiments import paper
 from deciduous.experiments.paper import Setting
 
-__all__ = ["FULL", "QUICK", "SETTINGS", "TINY", "CurveSizes", "Setting", "Sizes"]
+__all__ = ["FULL", "NODE_ROWS", "QUICK", "SETTINGS", "TINY", "UNIFORM", "CurveSizes", "Setting", "Sizes"]
 
 
 # The paper's hyperparameters (Gini), and d_rmax at a tolerance of 0.5%. The two sizes of Synthetic and the 10 trees of
@@ -16,6 +16,9 @@ __all__ = ["FULL", "QUICK", "SETTINGS", "TINY", "CurveSizes", "Setting", "Sizes"
 SETTINGS = {name: paper.setting(name, tolerance="0.5") for name in ("adult", "surgical", "bank_marketing", "no_show")}
 SETTINGS["synthetic_80k"] = paper.setting("synthetic", tolerance="0.5")
 SETTINGS["synthetic_800k"] = replace(SETTINGS["synthetic_80k"], n_trees=10)
+
+UNIFORM = {"candidates": "uniform", "n_thresholds": 20}
+NODE_ROWS = tuple(2**exponent for exponent in range(3, 17))  # of the nodes whose decisions are timed
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,11 @@ class Sizes:
     tie_seeds_screened: int = 60
     tie_seeds_worst: int = 3
     tie_seeds_ordinary: int = 7
+    node_rows: tuple[int, ...] = NODE_ROWS
+    node_work: int = 500_000  # rows that the decisions of one size have together …
+    min_node_trees: int = 200  # … or more: so many decisions that they take longer than storing the rows
+    score_rows: int = 20_000
+    score_trees: int = 10
 
     def setting(self, data: str) -> Setting:
         """The hyperparameters for a data set in a run of this size."""
@@ -106,6 +114,10 @@ QUICK = Sizes(
     tie_seeds_screened=6,
     tie_seeds_worst=1,
     tie_seeds_ordinary=3,
+    node_rows=(16, 256, 4_096),
+    node_work=100_000,
+    score_rows=5_000,
+    score_trees=4,
 )
 
 # For the test of the benchmarks themselves.
@@ -129,4 +141,9 @@ TINY = Sizes(
     tie_seeds_screened=2,
     tie_seeds_worst=1,
     tie_seeds_ordinary=1,
+    node_rows=(8, 32),
+    node_work=1_000,
+    min_node_trees=8,
+    score_rows=200,
+    score_trees=2,
 )

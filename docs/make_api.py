@@ -17,9 +17,14 @@ CLASSES = (
     deciduous.FrozenForestClassifier,
     deciduous.live.LiveForest,
     deciduous.live.Requests,
+    deciduous.live.ForestView,
 )
 FUNCTIONS = (deciduous.load, deciduous.tune)
-MODULES = {deciduous.export: ("to_onnx", "to_treelite", "to_shap"), deciduous.pictures: ("export_text", "plot_tree")}
+MODULES = {
+    deciduous.live: ("connect", "read_forest"),
+    deciduous.export: ("to_onnx", "to_treelite", "to_shap"),
+    deciduous.pictures: ("export_text", "plot_tree"),
+}
 
 
 def described(title: str, thing: Any, level: str) -> list[str]:

@@ -8,4 +8,5 @@ as_root() {
 
 command -v apt-get >/dev/null
 export DEBIAN_FRONTEND=noninteractive
-{ as_root apt-get update && as_root apt-get install --yes --no-install-recommends "$1"; } >&2
+patient=(-o DPkg::Lock::Timeout=600)  # on a fresh machine the system's own updates often have the lock
+{ as_root apt-get update && as_root apt-get "${patient[@]}" install --yes --no-install-recommends "$1"; } >&2

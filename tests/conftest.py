@@ -1,6 +1,7 @@
 """Fixtures, and how hard Hypothesis tries: DECIDUOUS_HYPOTHESIS_PROFILE=long runs for many times as long."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("tampering")  # its checks say what they found, as those of tests do
+
+# A shell lets what it starts in the background ignore Ctrl-C, and the processes of tests, which are to notice it, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The examples are whole forests, so Hypothesis' limits on time and size do not fit them.
 COMMON = {
@@ -32,8 +37,8 @@ def postgres() -> Iterator[str]:
     """A PostgreSQL server that runs for as long as the tests do."""
     from live_tables import postgres_server
 
-    with postgres_server() as url:
-        yield url
+    with postgres_server() as server:
+        yield server.url
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import sqlalchemy as sa
 
 from deciduous import DareForestClassifier
 from deciduous.live import LiveForest
+from patience import LIMIT, wait_until
 
 ROOT = Path(__file__).parents[1]
 PARAMS: dict[str, Any] = {"n_estimators": 5, "max_depth": 8, "n_thresholds": 5, "random_state": 3}
@@ -110,37 +110,62 @@ def fresh_fingerprint(database: Database, live: LiveForest, query: str = "SELECT
     return forest.fit(table[live.columns], table["readmitted"], ids=table["id"].tolist()).fingerprint()
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """What is in the files of a folder, by name; a socket holds nothing."""
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
 # ------------------------------------------------------------------------------------------------------- the server
 
 
+class PostgresServer:
+    """A PostgreSQL server of our own, reached by a socket in its folder."""
+
+    def __init__(self) -> None:
+        programs = subprocess.run([ROOT / "scripts" / "postgres.sh"], capture_output=True, text=True)
+        if programs.returncode:
+            pytest.skip(f"{programs.stderr.strip()} `make postgres` does it.")
+        self._programs = Path(programs.stdout.strip())
+        self._folder = Path(tempfile.mkdtemp(prefix="pg-"))  # short: the name of a socket has at most 107 characters
+        self._options: dict[str, Any] = {"stdout": subprocess.DEVNULL, "cwd": self._folder}
+        user = _server_user()
+        if user is not None:  # the server refuses to run as root
+            self._options |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+            os.chown(self._folder, user.pw_uid, user.pw_gid)
+        self._data = self._folder / "data"
+        initdb = [self._programs / "initdb", "-D", self._data, "-U", "tester", "--auth=trust", "--no-sync"]
+        subprocess.run([*initdb, "--encoding=UTF8", "--locale=C"], check=True, **self._options)
+        self.url = f"postgresql+psycopg://tester@/postgres?host={self._folder}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        settings = {"listen_addresses": "", "unix_socket_directories": str(self._folder), "fsync": "off"}
+        arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        command = [self._programs / "postgres", "-D", self._data, *arguments]
+        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **self._options)
+        _wait_for(self.url)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop it, whoever is connected."""
+        self._process.send_signal(how)
+        self._process.wait(timeout=LIMIT)
+
+    def remove(self) -> None:
+        """Stop it at once, and remove all it has: nobody needs that any more."""
+        if self._process.poll() is None:
+            self.stop(signal.SIGQUIT)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """A PostgreSQL server of our own, reached by a socket in its folder. Gives the address of its database."""
-    programs = subprocess.run([ROOT / "scripts" / "postgres.sh"], capture_output=True, text=True)
-    if programs.returncode:
-        pytest.skip(f"{programs.stderr.strip()} `make postgres` does it.")
-    bin_folder = Path(programs.stdout.strip())
-    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # short: the name of a socket has at most 107 characters
-    user = _server_user()
-    options: dict[str, Any] = {}
-    if user is not None:  # the server refuses to run as root
-        options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        os.chown(folder, user.pw_uid, user.pw_gid)
-    data = folder / "data"
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "cwd": folder, **options}
-    initdb = [bin_folder / "initdb", "-D", data, "-U", "tester", "--auth=trust", "--no-sync", "--encoding=UTF8"]
-    subprocess.run([*initdb, "--locale=C"], check=True, **quiet)
-    settings = {"listen_addresses": "", "unix_socket_directories": str(folder), "fsync": "off"}
-    arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-    server = subprocess.Popen([bin_folder / "postgres", "-D", data, *arguments], stderr=subprocess.DEVNULL, **quiet)
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server that has just been started."""
+    server = PostgresServer()
     try:
-        url = f"postgresql+psycopg://tester@/postgres?host={folder}"
-        _wait_for(url)
-        yield url
+        server.start()
+        yield server
     finally:
-        server.send_signal(signal.SIGQUIT)  # at once: nobody needs its data any more
-        server.wait(timeout=60)
-        shutil.rmtree(folder, ignore_errors=True)
+        server.remove()
 
 
 def _server_user() -> pwd.struct_passwd | None:
@@ -152,10 +177,12 @@ def _server_user() -> pwd.struct_passwd | None:
 
 def _wait_for(url: str) -> None:
     engine = sa.create_engine(url, poolclass=sa.NullPool)
-    for _ in range(300):
+
+    def answers() -> bool:
         try:
             engine.connect().close()
-            return
         except sa.exc.OperationalError:
-            time.sleep(0.1)
-    raise TimeoutError("The PostgreSQL server did not start within 30 seconds.")
+            return False
+        return True
+
+    wait_until(answers, "the PostgreSQL server answered")

@@ -9,17 +9,26 @@ import ctypes
 import json
 import os
 import signal
+import sqlite3
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from deciduous.live import LiveForest
-from live_tables import Database, make_live
+import sqlalchemy as sa
+
+from deciduous.live import LiveForest, _clock
+from live_tables import Database, contents, make_live
+
+LIBRARY = ctypes.CDLL(None)  # with the functions of `native/kill_at_call.c`
+FAILURES = (OSError, sqlite3.Error, sa.exc.SQLAlchemyError)
 
 
-def work(task: dict[str, Any]) -> None:
+def work(task: dict[str, Any]) -> Any:
     """What a child does, until it is killed."""
     if task["what"] == "create":
         live = make_live(Database(task["url"]), task["folder"], capture=task["capture"])
@@ -29,17 +38,46 @@ def work(task: dict[str, Any]) -> None:
         live.sync()
     elif task["what"] == "erase":
         live.erase(task["subject"])
+    elif task["what"] == "fail":
+        return failing(live, task)
     live.close()
+    return None
+
+
+def failing(live: LiveForest, task: dict[str, Any]) -> dict[str, Any]:
+    """Let calls fail while a person comes and goes, and say what of them is left in files when they are erased."""
+    LIBRARY.fail_at_calls(ctypes.c_long(task["at_call"]), ctypes.c_long(task["n_calls"]))
+    n_failures = sum(has_failed(deed) for deed in (live.sync, live.store))
+    while has_failed(lambda: live.erase(task["subject"])):
+        n_failures += 1
+    n_calls = LIBRARY.calls_so_far()
+    LIBRARY.fail_at_calls(ctypes.c_long(-1), ctypes.c_long(0))
+    files = contents(Path(task["folder"])).values()
+    found = [image for image in task["images"] if any(bytes.fromhex(image) in data for data in files)]
+    live.close()
+    return {"n_failures": n_failures, "n_calls": n_calls, "found": found}
+
+
+def has_failed(deed: Callable[[], Any]) -> bool:
+    """Whether it raised what a file that cannot be written makes it raise."""
+    try:
+        deed()
+    except FAILURES:
+        return True
+    return False
 
 
 def child(task: dict[str, Any], report: int) -> None:
     """Work, with a count of the calls that change files."""
-    library = ctypes.CDLL(None)
-    library.calls_so_far.restype = ctypes.c_long
-    library.kill_at_call(ctypes.c_long(task.get("at_call", -1)))
+    LIBRARY.calls_so_far.restype = ctypes.c_long
+    wrong = timedelta(seconds=task.get("jump", 0))
+    _clock.system_time = lambda: datetime.now(UTC) + wrong
+    LIBRARY.kill_at_call(ctypes.c_long(-1 if task["what"] == "fail" else task.get("at_call", -1)))
     try:
-        work(task)
-        os.write(report, str(library.calls_so_far()).encode())
+        result = work(task)
+        calls = LIBRARY.calls_so_far()
+        LIBRARY.kill_at_call(ctypes.c_long(-1))  # nor half way through what follows
+        os.write(report, json.dumps({"calls": calls, "result": result}).encode())
         os._exit(0)
     except BaseException:
         traceback.print_exc()
@@ -61,12 +99,12 @@ def run(task: dict[str, Any]) -> dict[str, Any]:
     if "after_seconds" in task:
         timer.cancel()
         timer.join()
-    calls = os.read(reading, 100).decode()
+    reported = os.read(reading, 10_000).decode()
     os.close(reading)
     return {
         "status": os.waitstatus_to_exitcode(status),
-        "calls": int(calls) if calls else None,
         "seconds": time.monotonic() - begin,
+        **(json.loads(reported) if reported else {"calls": None}),
     }
 
 

@@ -72,6 +72,8 @@ NUMERIC_COLUMNS: SearchStrategy[SearchStrategy[float]] = st.sampled_from(list(CO
 
 # Rows mostly count once; rows of weight 0 are none.
 WEIGHTS = [[1], [1], [1], [1, 1, 1, 2], [0, 1, 2, 3], [1, 7, 1000]]
+# Counts are kept in 8, 16 or 32 bits: some rows bring them to those limits, and two together beyond.
+HEAVY_WEIGHTS = [[1, 1, 1, 1, 128, 255, 256], [1, 1, 1, 1, 1, 33_000, 40_000, 65_535], [1, 1, 2**21 + 1]]
 
 ROW_IDS = st.integers(-20, 60) | st.sampled_from([-(2**62), -(2**40), 2**32, 2**53 + 1, 2**62])
 
@@ -156,13 +158,13 @@ def one_hot_columns(draw: st.DrawFn) -> Columns:
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Table:
-    """A kind of data set."""
+def tables(draw: st.DrawFn, weights: list[list[int]] = WEIGHTS) -> Table:
+    """A kind of data set; `weights` are choices for those of its rows."""
     n_columns, values, categories = draw(
         mixed_columns() | mixed_columns() | one_hot_columns() | categorical_columns() | categorical_columns()
     )
-    labels, weights = draw(st.sampled_from(LABELS)), draw(st.sampled_from(WEIGHTS))
-    return Table(n_columns, values, labels, st.sampled_from(weights), categories)
+    labels, its_weights = draw(st.sampled_from(LABELS)), draw(st.sampled_from(weights))
+    return Table(n_columns, values, labels, st.sampled_from(its_weights), categories)
 
 
 @st.composite
@@ -174,9 +176,9 @@ def row_contents(draw: st.DrawFn, table: Table, min_size: int = 1, max_size: int
 
 
 @st.composite
-def datasets(draw: st.DrawFn) -> Dataset:
+def datasets(draw: st.DrawFn, weights: list[list[int]] = WEIGHTS) -> Dataset:
     """Rows in any order under any ids."""
-    table = draw(tables())
+    table = draw(tables(weights))
     contents = draw(row_contents(table).filter(holds_a_row))
     ids = draw(st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True))
     return dataset_of(dict(zip(ids, contents, strict=True)), table.categories)
@@ -235,18 +237,28 @@ def options_for(data: Dataset) -> SearchStrategy[Options]:
 
 # Sizes that decide when statistics are cached and candidates are sampled: small ones bring the machinery of
 # large nodes to tiny data, large ones switch it off.
-TUNINGS: SearchStrategy[Tuning] = st.fixed_dictionaries(
-    {
-        "min_cached_rows": st.sampled_from([1, 2, 4, 8, 10_000]),
-        "max_bytes_per_row": st.sampled_from([16, 1_000_000, 1_000_000]),
-        "min_alternate_rows": st.sampled_from([1, 4, 100]),
-        "max_alternate_share": st.sampled_from([0.5, 3.0]),
-        "max_postponed_rows": st.sampled_from([0, 5, 512]),
-        "min_sampled_rows": st.sampled_from([1, 2, 5, 10_000]),
-        "max_codes": st.sampled_from([1, 3, 256]),
-        "reserve": st.sampled_from([0, 1, 5]),
-    }
-)
+SIZES: dict[str, SearchStrategy[float]] = {
+    "min_cached_rows": st.sampled_from([1, 2, 4, 8, 10_000]),
+    "max_bytes_per_row": st.sampled_from([16, 1_000_000, 1_000_000]),
+    "min_alternate_rows": st.sampled_from([1, 4, 100]),
+    "max_alternate_share": st.sampled_from([0.5, 3.0]),
+    "max_postponed_rows": st.sampled_from([0, 5, 512]),
+    "max_batch_beside_alternates": st.sampled_from([0, 2, 16]),
+    "max_small_rows": st.sampled_from([0, 3, 64]),
+    "max_small_classes": st.sampled_from([2, 8]),
+    "max_rows_with_bits": st.sampled_from([0, 5, 32_768]),
+    "look_ups_per_sort": st.sampled_from([0, 3, 1_000_000]),
+    "rows_per_look_up": st.sampled_from([0, 2]),
+    "rows_per_code": st.sampled_from([0, 1, 3, 1_000]),
+    "max_counted_rows": st.sampled_from([0, 4, 160]),
+    "max_codes": st.sampled_from([1, 3, 256]),
+    "max_categories_with_bits": st.sampled_from([0, 2, 128]),
+    "max_laid_out_values": st.sampled_from([0, 1 << 22]),
+    "min_rows_for_threads": st.sampled_from([0, 256]),
+    "reserve": st.sampled_from([0, 1, 5]),
+    "max_waste": st.sampled_from([0.0, 0.25, 1000.0]),
+}
+TUNINGS: SearchStrategy[Tuning] = st.fixed_dictionaries(SIZES)
 
 
 def build_forest(options: Options, tuning: Tuning | None = None, **others: Any) -> DareForestClassifier:

@@ -21,6 +21,7 @@ import pytest
 
 import deciduous
 from deciduous import DareForestClassifier
+from patience import LIMIT
 
 PROGRAM = [str(Path(sys.executable).parent / "deciduous")]
 N_ROWS = 400
@@ -34,7 +35,7 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Exit code, stdout, stderr."""
     try:
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=LIMIT)
     finally:
         process.kill()
     return process.returncode, out, errors
@@ -98,7 +99,7 @@ def test_a_model_that_is_being_changed_is_waited_for(model: Path, command: str) 
     arguments = {
         "delete": ["delete", model, "--ids", 17],
         "add": ["add", model, "more.csv"],
-        "train": ["train", "more.csv", "-o", model, "--trees", 2],
+        "train": ["train", "more.csv", "-o", model, "--force", "--trees", 2],
     }[command]
     with locked(model):
         process = started(*arguments, "--json")
@@ -126,7 +127,7 @@ def test_ids_are_read_before_the_model_is_locked(model: Path) -> None:
     waiting = started("delete", model, "--ids-file", "-", "--json", stdin=subprocess.PIPE)
     code, out, errors = ended(started("delete", model, "--ids", 17, "--json"))
     assert (code, errors) == (0, "")
-    out, _ = waiting.communicate("\n".join(str(row + 1) for row in json.loads(out)["ids"]), timeout=120)
+    out, _ = waiting.communicate("\n".join(str(row + 1) for row in json.loads(out)["ids"]), timeout=LIMIT)
     assert json.loads(out)["rows_left"] == N_ROWS - 2
 
 
@@ -156,7 +157,7 @@ def test_ctrl_c_leaves_everything_as_it_was(model: Path, command: str) -> None:
     write_rows(Path("rows.csv"), 300_000)
     arguments = {
         "delete": ["delete", model, "--ids", 17],
-        "train": ["train", "rows.csv", "-o", model, "--trees", 1000, "--jobs", 1],
+        "train": ["train", "rows.csv", "-o", model, "--force", "--trees", 1000, "--jobs", 1],
     }[command]
     with locked(model):
         process = started(*arguments)
@@ -191,13 +192,31 @@ def test_a_reader_that_has_seen_enough(model: Path, arguments: list[str]) -> Non
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("arguments", [["predict", "m.forest", "rows.csv"], ["inspect", "m.forest"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["predict", "m.forest", "rows.csv"],
+        ["predict", "m.forest", "rows.csv", "--json"],
+        ["inspect", "m.forest"],
+        ["inspect", "m.forest", "--json"],
+    ],
+    ids=" ".join,
+)
 def test_a_full_disk_is_a_sentence(model: Path, arguments: list[str]) -> None:
     assert model.exists()
     write_rows(Path("rows.csv"), 1000)
     with open("/dev/full", "w") as full:
         result = subprocess.run([*PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
     assert (result.returncode, result.stderr.splitlines()[-1]) == (3, "No space left on device.")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_error_for_which_there_is_no_room_is_told_all_the_same() -> None:
+    """On the standard error stream, as without `--json`."""
+    with open("/dev/full", "w") as full:
+        arguments = [*PROGRAM, "inspect", "no.forest", "--json"]
+        result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (result.returncode, result.stderr) == (3, "There is no model no.forest. `deciduous train` makes one.\n")
 
 
 @pytest.mark.parametrize("kind", ["ragged", "empty"])
@@ -220,7 +239,18 @@ def test_errors_while_arrow_reads_ahead_end_in_order(tmp_path: Path, kind: str) 
 def test_bars_are_for_terminals(model: Path) -> None:
     """Reading and training are seen on a terminal; the result is printed elsewhere, and is the same."""
     write_rows(Path("rows.csv"), 20_000)
-    arguments = ["train", "rows.csv", "-o", model.with_name("n.forest"), "--trees", 20, "--seed", 1, "--json"]
+    arguments = [
+        "train",
+        "rows.csv",
+        "-o",
+        model.with_name("n.forest"),
+        "--force",
+        "--trees",
+        20,
+        "--seed",
+        1,
+        "--json",
+    ]
     silent = ended(started(*arguments))
     mine, its = os.openpty()
     process = subprocess.Popen([*PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=its, text=True)
@@ -230,7 +260,7 @@ def test_bars_are_for_terminals(model: Path) -> None:
         while part := os.read(mine, 2**16):
             seen += part
     os.close(mine)
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 0
     assert all(text in seen for text in (b"Reading", b"Training", b"20/20"))
     assert "Reading" not in silent[2]
@@ -357,14 +387,14 @@ def test_bash_completes_commands(tmp_path: Path) -> None:
         PATH={Path(PROGRAM[0]).parent}:$PATH
         source {tmp_path}/completion.sh
         complete -p deciduous > /dev/null || exit 1
-        for line in "deciduous ver" "deciduous live re" "deciduous train --cat"; do
+        for line in "deciduous ver" "deciduous live stat" "deciduous train --cat"; do
             COMP_WORDS=($line); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=()
             _deciduous_completion deciduous
             echo "${{COMPREPLY[@]}}"
         done
     """
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-    assert result.stdout.splitlines() == ["verify version", "receipts", "--categorical"], result.stderr
+    assert result.stdout.splitlines() == ["verify version", "status", "--categorical"], result.stderr
 
 
 def test_zsh_is_told_commands() -> None:

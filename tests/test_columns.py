@@ -297,6 +297,36 @@ def test_dates_are_not_the_integers_that_numpy_makes_of_them() -> None:
     assert np.isnan(encoded(estimator, np.zeros((1, 1), "M8[ns]"), columns)).all()
 
 
+DAYS = [0.0, 1.5, NAN, -365.0]  # since 1970-01-01
+POINTS = [datetime.datetime(1970, 1, 1), datetime.datetime(1970, 1, 2, 12), None, datetime.datetime(1969, 1, 1)]
+SPANS = [datetime.timedelta(0), datetime.timedelta(hours=36), None, datetime.timedelta(days=-365)]
+
+
+@pytest.mark.parametrize("values", [POINTS, SPANS], ids=["points in time", "durations"])
+@pytest.mark.parametrize("make", ["pandas", "zoned", "polars", "pyarrow", "array"])
+def test_times_are_days(make: str, values: list[Any]) -> None:
+    """Of tables and arrays, with NaN for what is missing; times of a zone are those of UTC."""
+    series = pandas.Series(values, dtype="M8[us]" if values is POINTS else "m8[us]")
+    if make == "zoned" and values is POINTS:
+        series = series.dt.tz_localize("UTC").dt.tz_convert("Asia/Kolkata")
+    X: Any = pandas.DataFrame({"a": series})
+    if make == "polars":
+        X = polars.DataFrame({"a": values})
+    elif make == "pyarrow":
+        X = pyarrow.table({"a": values})
+    elif make == "array":
+        X = series.to_numpy()[:, np.newaxis]
+    columns, matrix, estimator = learned(X, None)
+    assert_same(matrix, [[day] for day in DAYS])
+    assert_same(encoded(estimator, X, columns), [[day] for day in DAYS])
+
+
+def test_dates_are_whole_days_and_times_of_day_are_parts_of_one() -> None:
+    table = polars.DataFrame({"day": [datetime.date(2020, 1, 1)], "time": [datetime.time(6)]})
+    _, matrix, _ = learned(table, None)
+    assert_same(matrix, [[18262.0, 0.25]])
+
+
 def test_strings_never_equal_numbers_but_numbers_of_all_types_do() -> None:
     """1, 1.0 and True are one category, "1" is another feature's."""
     columns, _, estimator = learned([[1], [2]], [0])
@@ -458,8 +488,6 @@ def test_what_cannot_be_meant_is_named(categorical_features: Any, message: str) 
             "X[1, 1] is 1e+39: infinity, and values too large",
         ),
         (pyarrow.table({"a": [1, 2], "b": ["x", None]}), None, "X['b'] holds text, such as 'x'"),
-        (polars.DataFrame({"a": [datetime.date(2020, 1, 1)]}), None, "X['a'] holds"),
-        (pandas.DataFrame({"a": pandas.to_datetime(["2020-01-01"])}), None, "which is not a number"),
         (pandas.DataFrame({"a": pandas.to_datetime(["2020-01-01"])}), ["a"], "X['a'] is of type datetime64"),
         (
             pandas.DataFrame({"a": pandas.cut([1, 2], 2)}),
@@ -552,7 +580,7 @@ SOUND = {"values": {"type": "<U1", "values": ["a", "b"]}, "has_missing": True}
         ([None, {"has_missing": True}], "no 'values' of the kind dict"),
         ([None, SOUND | {"values": ["a"]}], "no 'values' of the kind dict"),
         ([None, {"values": None, "has_missing": False}], "there are 0 of them"),
-        ([None, SOUND | {"values": {"type": "<U1", "values": []}}], "it has no classes"),
+        ([None, SOUND | {"values": {"type": "<U1", "values": []}}], "their list is empty"),
         ([None, SOUND | {"values": {"type": "<U1"}}], "no 'values' of the kind list"),
         ([None, SOUND | {"values": {"type": "<U1", "values": ["a", "a"]}}], "not distinct"),
         ([None, SOUND | {"values": {"type": "<U1", "values": ["a", None]}}], "not of the type"),

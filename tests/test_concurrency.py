@@ -1,5 +1,6 @@
 """Threads that predict while others delete and add see the forest before or after a batch, never in between."""
 
+import copy
 import subprocess
 import sys
 import textwrap
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 from deciduous import DareForestClassifier, EmptyForestError
+from deciduous.export import trees_with_rows
+from patience import LIMIT
 from strategies import Dataset
 from test_exactness import mixed_rows
 from test_forest import fitted_on, rows_of, small_forest
@@ -52,10 +55,28 @@ def addition(data: Dataset, ids: list[int], labels: list[int]) -> Batch:
     return lambda forest: forest.add(data.X[ids], labels, ids=ids)
 
 
+def replacement(data: Dataset, ids: list[int], others: list[int], deleted: list[int]) -> Batch:
+    """A batch that gives rows the values of others, and deletes some, in one step."""
+    return lambda forest: forest.update(data.X[others], data.y[others], ids, delete=deleted)
+
+
+def history_of_replacements(data: Dataset) -> list[Batch]:
+    """As many rows go as come, and twenty rows change: halves of it would show in almost every prediction."""
+    rng = np.random.default_rng(3)
+    batches = []
+    for number in range(N_BATCHES):
+        changed = rng.choice(range(40, N_ROWS), 20, replace=False).tolist()
+        gone, back = (range(20), range(20, 40)) if number % 2 == 0 else (range(20, 40), range(20))
+        others = rng.choice(len(data.ids), 40, replace=False).tolist()
+        batches.append(replacement(data, [*back, *changed], others, [*gone]))
+    return batches
+
+
 def history_of_batches(data: Dataset) -> list[Batch]:
     """Deletions and additions by turns, each of five rows; one in five additions brings a class never seen."""
     rng = np.random.default_rng(2)
-    present, absent = list(range(N_ROWS)), list(range(N_ROWS, len(data.ids)))
+    absent = [*range(20, 40), *range(N_ROWS, len(data.ids))]
+    present = [i for i in range(N_ROWS) if i not in absent]
     batches = []
     for number in range(N_BATCHES):
         source, target = (present, absent) if number % 2 == 0 else (absent, present)
@@ -106,12 +127,16 @@ def predict_while(forest: DareForestClassifier, batches: list[Batch], n_readers:
 
 @EVERY_KIND
 @EVERY_N_JOBS
-def test_every_prediction_is_of_a_forest_before_or_after_a_batch(lazy: bool, n_jobs: int) -> None:
+@pytest.mark.parametrize("history", [history_of_batches, history_of_replacements])
+def test_every_prediction_is_of_a_forest_before_or_after_a_batch(
+    history: Callable[[Dataset], list[Batch]], lazy: bool, n_jobs: int
+) -> None:
     """Two readers beside forty batches; the allowed results come from a twin that nobody disturbed."""
     data = mixed_rows(np.random.default_rng(4), 400)
-    batches = history_of_batches(data)
+    batches = history(data)
     options = {"lazy": lazy, "n_jobs": n_jobs}
     twin = small_forest().fit(data.X[:N_ROWS], data.y[:N_ROWS])
+    twin.delete(range(20, 40))
     states = [seen(twin)]
     for batch in batches:
         batch(twin)
@@ -119,6 +144,7 @@ def test_every_prediction_is_of_a_forest_before_or_after_a_batch(lazy: bool, n_j
     assert len(set(states)) > N_BATCHES // 2  # a test that could not see a change would prove nothing
 
     forest = small_forest(**options).fit(data.X[:N_ROWS], data.y[:N_ROWS])
+    forest.delete(range(20, 40))
     for sightings in predict_while(forest, batches, n_readers=2):
         assert sightings[0] == states[0]
         assert sightings[-1] == states[-1]
@@ -285,6 +311,72 @@ def test_audits_and_costs_beside_deletions_are_of_one_state(lazy: bool) -> None:
     assert forest.fingerprint() == states[-1]
 
 
+READERS: dict[str, Callable[[DareForestClassifier], Any]] = {
+    "apply": lambda forest: forest.apply(PROBES).tobytes(),
+    "decision_path": lambda forest: forest.decision_path(PROBES)[0].toarray().tobytes(),
+    "feature_importances_": lambda forest: forest.feature_importances_.tobytes(),
+    "get_depth and get_n_leaves": lambda forest: forest.get_n_leaves(),
+    "to_bytes": lambda forest: DareForestClassifier.from_bytes(forest.to_bytes()).fingerprint(),
+    "freeze": lambda forest: forest.freeze().to_bytes(),
+    "a copy": lambda forest: copy.deepcopy(forest).fingerprint(),
+    "exported trees": lambda forest: [view.counts.tobytes() for view in trees_with_rows(forest)[0]],
+    "ids_": lambda forest: forest.ids_.tolist(),
+}
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("look", READERS.values(), ids=READERS)
+def test_every_reader_sees_one_state(look: Callable[[DareForestClassifier], Any], lazy: bool) -> None:
+    """All trees, names and classes that one call looks at are of one moment, while other threads change the rows."""
+    data = rows_of(N_ROWS)
+    names = [f"row {i}" for i in range(N_ROWS)]
+    batches = [[names[i] for i in range(begin, begin + 10)] for begin in range(0, 120, 10)]
+    forests = [small_forest(lazy=its).fit(data.X, data.y, ids=names) for its in (False, lazy)]
+    twin, forest = forests
+    states = [look(twin)]
+    for batch in batches:
+        twin.delete(batch)
+        states.append(look(twin))
+    is_done = threading.Event()
+
+    def write() -> None:
+        try:
+            for batch in batches:
+                forest.delete(batch)
+        finally:
+            is_done.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        while not is_done.is_set():
+            assert look(forest) in states
+        writer.result()
+    assert look(forest) == states[-1]
+
+
+@EVERY_KIND
+def test_listed_nodes_are_of_one_state(lazy: bool) -> None:
+    """The rows in the leaves of a tree are all rows of the forest before or after a batch, under their names."""
+    data = rows_of(N_ROWS)
+    names = [f"row {i}" for i in range(N_ROWS)]
+    forest = small_forest(lazy=lazy).fit(data.X, data.y, ids=names)
+    allowed = {frozenset(names[10 * n :]) for n in range(13)}
+    is_done = threading.Event()
+
+    def write() -> None:
+        try:
+            for begin in range(0, 120, 10):
+                forest.delete(names[begin : begin + 10])
+        finally:
+            is_done.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        while not is_done.is_set():
+            assert frozenset(name for node in forest.tree_nodes(0) for name in node.ids) in allowed
+        writer.result()
+
+
 # Runs in a process of its own, since threads that wait for each other for ever cannot be stopped.
 BESIDE_VERIFY = """
     import threading
@@ -310,7 +402,9 @@ BESIDE_VERIFY = """
 
 @pytest.mark.parametrize("call", ["forest.predict_proba(X[:5])", "forest.ids_", "forest.memory_usage()"])
 def test_forest_can_be_used_while_another_thread_verifies_it(call: str) -> None:
-    """Neither waits for the other for ever: it takes two seconds, so thirty mean that it never ends."""
+    """Neither waits for the other for ever: a hang ends the test."""
     program = textwrap.dedent(BESIDE_VERIFY.format(call=call))
-    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False)
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
     assert finished.stdout == "done\n", finished.stderr

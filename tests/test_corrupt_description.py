@@ -9,6 +9,7 @@ import pytest
 from deciduous import CorruptModelError, DareForestClassifier, FrozenForestClassifier
 from deciduous._validation import MAX_DEPTH
 from file_format import Model, as_json, container, sections_of, with_section
+from mutants import EVERY_MODEL, description_mutants, is_refused
 from tampering import (
     CATEGORICAL,
     INF,
@@ -60,9 +61,10 @@ REQUIRED = [
     ("classes", "type"),
     ("classes", "values"),
     ("class_weight",),
+    ("class_weight", "unit"),
+    ("class_weight", "weights"),
     ("n_features_in",),
     ("feature_names_in",),
-    ("first_fresh_id",),
     *(("params", name) for name in model().meta["params"]),
 ]
 ODD_VALUES = {
@@ -91,6 +93,20 @@ def test_missing_entry_of_the_description_is_refused(path: tuple[str, ...]) -> N
 def test_entry_of_a_wrong_kind_is_refused(path: tuple[str, ...], odd: str) -> None:
     """No entry may be of another kind, or a number out of its range."""
     refusal(changed(set_meta(*path, to=ODD_VALUES[odd])))
+
+
+@pytest.mark.parametrize("which", EVERY_MODEL)
+def test_anything_anywhere_in_a_description_is_refused_or_sound(which: str) -> None:
+    """Each part of each description becomes each odd value; what loads can be saved and loaded again."""
+    n_refused = n_sound = 0
+    for what, data in description_mutants(EVERY_MODEL[which]):
+        try:
+            is_bad = is_refused(which, data)
+        except Exception as error:
+            raise AssertionError(f"{what} gives {type(error).__name__}: {error}") from error
+        n_refused, n_sound = n_refused + is_bad, n_sound + (not is_bad)
+    assert n_refused > n_sound > 0
+    assert n_refused + n_sound > 300
 
 
 BAD_META: dict[str, tuple[Change, str]] = {
@@ -145,8 +161,8 @@ BAD_META: dict[str, tuple[Change, str]] = {
     "half labels of a whole type": (set_meta("classes", "values", to=[0, 1.5, 2]), "label"),
     "numbers as booleans": (set_meta("classes", to={"type": "|b1", "values": [0, 7]}), "label"),
     "booleans as numbers": (set_meta("classes", "values", to=[False, True, 2]), "label"),
-    "NaN as a label": (set_meta("classes", to={"type": "<f8", "values": [0.0, 1.0, NAN]}), "label"),
-    "infinity as a label": (set_meta("classes", to={"type": "<f8", "values": [0.0, 1.0, INF]}), "label"),
+    "NaN as a label": (set_meta("classes", to={"type": "<f8", "values": [0.0, 1.0, NAN]}), "JSON"),
+    "infinity as a label": (set_meta("classes", to={"type": "<f8", "values": [0.0, 1.0, INF]}), "JSON"),
     "label too large for its float": (set_meta("classes", to={"type": "<f4", "values": [0.0, 1.0, 1e300]}), "label"),
     "label that a narrow float cannot hold": (
         set_meta("classes", to={"type": "<f4", "values": [0.0, 1.0, 0.1]}),
@@ -155,19 +171,21 @@ BAD_META: dict[str, tuple[Change, str]] = {
     "half a character as a label": (set_meta("classes", to={"type": "<U3", "values": ["a", "b", "\ud800"]}), "label"),
     "fewer classes than labels in rows": (set_meta("classes", "values", to=[0, 1]), "class 2 of 2"),
     "no classes": (set_meta("classes", "values", to=[]), "class"),
-    "class weights of a wrong kind": (set_meta("class_weight", to=[[0]]), "class_weight"),
-    "class weights as an object": (set_meta("class_weight", to={"0": 1.0}), "class_weight"),
-    "class weight 0": (set_meta("class_weight", to=[[0, 0.0]]), "class_weight"),
-    "negative class weight": (set_meta("class_weight", to=[[0, -1.0]]), "class_weight"),
-    "infinite class weight": (set_meta("class_weight", to=[[0, INF]]), "class_weight"),
-    "class weight NaN": (set_meta("class_weight", to=[[0, NAN]]), "class_weight"),
-    "huge class weight": (set_meta("class_weight", to=[[0, 10**400]]), "class_weight"),
-    "class weight true": (set_meta("class_weight", to=[[0, True]]), "class_weight"),
-    "class weight of a list": (set_meta("class_weight", to=[[[0], 1.0]]), "class_weight"),
-    "class weight given twice": (set_meta("class_weight", to=[[0, 1.0], [0, 2.0]]), "class_weight"),
-    "fresh ids that are in use": (set_meta("first_fresh_id", to=21), "first_fresh_id"),
-    "negative fresh ids": (set_meta("first_fresh_id", to=-1), "first_fresh_id"),
-    "fresh ids beyond 64 bits": (set_meta("first_fresh_id", to=2**63 + 1), "first_fresh_id"),
+    "class weights of a wrong kind": (set_meta("class_weight", to=[[0, 1.0]]), "class_weight"),
+    "class weights of short pairs": (set_meta("class_weight", "weights", to=[[0]]), "class_weight"),
+    "class weights as an object": (set_meta("class_weight", "weights", to={"0": 1.0}), "class_weight"),
+    "class weight beyond the unit": (set_meta("class_weight", "weights", to=[[0, 2.5]]), "unit"),
+    "unit of class weights below 1": (set_meta("class_weight", to={"unit": 0.5, "weights": []}), "unit"),
+    "infinite unit of class weights": (set_meta("class_weight", "unit", to=INF), "JSON"),
+    "class weight 0": (set_meta("class_weight", "weights", to=[[0, 0.0]]), "class_weight"),
+    "negative class weight": (set_meta("class_weight", "weights", to=[[0, -1.0]]), "class_weight"),
+    "infinite class weight": (set_meta("class_weight", "weights", to=[[0, INF]]), "JSON"),
+    "class weight NaN": (set_meta("class_weight", "weights", to=[[0, NAN]]), "JSON"),
+    "huge class weight": (set_meta("class_weight", "weights", to=[[0, 10**400]]), "class_weight"),
+    "class weight true": (set_meta("class_weight", "weights", to=[[0, True]]), "class_weight"),
+    "class weight of a list": (set_meta("class_weight", "weights", to=[[[0], 1.0]]), "class_weight"),
+    "class weight given twice": (set_meta("class_weight", "weights", to=[[0, 1.0], [0, 2.0]]), "class_weight"),
+    "unknown entry": (set_meta("first_fresh_id", to=22), "'first_fresh_id'"),
     "too few names of columns": (set_meta("feature_names_in", to=["a"]), "names of columns"),
     "too many names of columns": (set_meta("feature_names_in", to=["a", "b", "c"]), "names of columns"),
     "names that are no strings": (set_meta("feature_names_in", to=["a", 1]), "names of columns"),
@@ -231,8 +249,8 @@ BAD_CATEGORIES: dict[str, tuple[Change, str]] = {
     "null among strings": (set_categories(*COLOUR_NAMES, 0, to=None), "type"),
     "half a character": (set_categories(*COLOUR_NAMES, 0, to="\ud800"), "feature 0"),
     "a string that ends in zero": (set_categories(*COLOUR_NAMES, 0, to="red\0"), "feature 0"),
-    "NaN among numbers": (set_categories("features", 2, "values", "values", 0, to=NAN), "feature 2"),
-    "infinity among numbers": (set_categories("features", 2, "values", "values", 0, to=INF), "feature 2"),
+    "NaN among numbers": (set_categories("features", 2, "values", "values", 0, to=NAN), "JSON"),
+    "infinity among numbers": (set_categories("features", 2, "values", "values", 0, to=INF), "JSON"),
     "a huge number": (set_categories("features", 2, "values", "values", 0, to=10**400), "feature 2"),
     "a number column called categorical": (
         set_categories("features", 1, to={"values": None, "has_missing": True}),

@@ -1,26 +1,23 @@
 """Many damaged files, and files that claim much: none may break anything, or take more memory than its size allows."""
 
 import hashlib
-import json
 import os
-import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from deciduous import DareForestClassifier
-from file_format import LEAF, Column, Model, Rows, Tree, container, sections_of
+from file_format import LEAF, Column, Model, Rows, Tree, container
+from mutants import FORESTS, random_mutants
+from patience import LIMIT
 from tampering import (
     BAD_FOLDER,
     CATEGORICAL,
-    INF,
-    NAN,
     SECTIONS,
-    SOUND,
     changed,
     model,
     outcome,
@@ -28,105 +25,16 @@ from tampering import (
     set_meta,
     set_rows,
     set_tree,
-    tiny_forest,
     with_entry,
 )
 
 # ------------------------------------------------------------------------------------------------------------- fuzz
 
-EDGES = [0, 1, 2, 3, 127, 128, 255, 2**15, 2**16 - 1, 2**30, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 2**64 - 1]
-
-
-def with_flipped_bits(data: bytes, rng: random.Random) -> bytes:
-    """One to three bits are others."""
-    damaged = bytearray(data)
-    for _ in range(rng.randint(1, 3)):
-        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
-    return bytes(damaged)
-
-
-def with_edge_number(data: bytes, rng: random.Random) -> bytes:
-    """A number on the edge of its type somewhere."""
-    width = rng.choice([1, 1, 2, 4, 4, 8])
-    number = (rng.choice(EDGES) % 2 ** (8 * width)).to_bytes(width, "little")
-    place = rng.randrange(max(1, len(data) - width))
-    return data[:place] + number + data[place + width :]
-
-
-def with_splice(data: bytes, rng: random.Random) -> bytes:
-    """A piece is cut out, doubled, or put somewhere else."""
-    begin = rng.randrange(len(data))
-    end = min(len(data), begin + rng.choice([1, 2, 4, 8, 9, 16, 64]))
-    if rng.random() < 0.3:
-        return data[:begin] + data[end:]
-    place = rng.randrange(len(data))
-    keep = rng.choice([0, end - begin])
-    return data[:place] + data[begin:end] + data[place + keep :]
-
-
-MUTATIONS = (with_flipped_bits, with_edge_number, with_splice)
-ODD_ENTRIES = [None, True, False, 0, 1, -1, 2, 255, 2**31, 2**32, 2**63, 2**64, 10**400, 0.5, -0.0, 1e308, NAN, INF]
-ODD_ENTRIES += ["", "a", "\0", "\ud800", "valid", "uniform", "<U1", "|O", [], [0], [[0, 1.0]], {}, {"a": 1}]
-
-
-def with_odd_entry(meta: bytes, rng: random.Random) -> bytes:
-    """An entry of the description, however deep, is another value, or gone, or doubled in a list."""
-    state = json.loads(meta)
-    place, key = state, rng.choice(list(state))
-    while isinstance(place[key], dict | list) and place[key] and rng.random() < 0.8:
-        place = place[key]
-        key = rng.choice(list(place)) if isinstance(place, dict) else rng.randrange(len(place))
-    if rng.random() < 0.1:
-        del place[key]
-    elif isinstance(place, list) and rng.random() < 0.2:
-        place.append(place[key])
-    else:
-        place[key] = rng.choice(ODD_ENTRIES)
-    return json.dumps(state).encode()
-
-
-def fuzzed_files(n_files: int, seed: int) -> Iterator[bytes]:
-    """Damaged files: a quarter as they are, the others with checksums that are right again."""
-    rng = random.Random(seed)
-    others = sections_of(empty_forest().to_bytes()) + sections_of(plain_forest().to_bytes())
-    for _ in range(n_files):
-        how = rng.random()
-        sound = rng.choice([SOUND, CATEGORICAL])
-        sections = sections_of(sound)
-        i = rng.randrange(len(sections))
-        name, data = sections[i]
-        if how < 0.25:
-            yield rng.choice(MUTATIONS)(sound, rng)
-            continue
-        if how < 0.35:
-            sections[i] = (name, rng.choice(others)[1])
-        elif how < 0.4:
-            j = rng.randrange(len(sections))
-            sections[i], sections[j] = (name, sections[j][1]), (sections[j][0], data)
-        elif name in ("meta", "categories") and rng.random() < 0.9:
-            sections[i] = (name, with_odd_entry(data, rng))
-        else:
-            sections[i] = (name, rng.choice(MUTATIONS)(data, rng))
-        yield container(sections)
-
-
-def empty_forest() -> DareForestClassifier:
-    """The tiny forest without rows."""
-    forest = tiny_forest()
-    forest.delete(forest.ids_)
-    return forest
-
-
-def plain_forest() -> DareForestClassifier:
-    """A forest of other parameters, labels and rows."""
-    X = np.arange(20, dtype=np.float32).reshape(10, 2)
-    return DareForestClassifier(2, candidates="uniform", random_state=1).fit(X, list("abababcabc"))
-
 
 def assert_fuzz_finds_nothing(n_files: int, seed: int) -> None:
     """Each damaged file is refused, or is a forest that works."""
     n_loaded = 0
-    for i, data in enumerate(fuzzed_files(n_files, seed)):
+    for i, data in enumerate(data for _, data in random_mutants(n_files, seed, FORESTS)):
         try:
             n_loaded += outcome(data, updates=i % 4 == 0) is None
         except BaseException:
@@ -176,7 +84,9 @@ def peak_kilobytes(data: bytes, folder: Path) -> int:
     """By how much loading raised the memory of a process at most."""
     path = folder / "claim.forest"
     path.write_bytes(data)
-    run = subprocess.run([sys.executable, "-c", LOADER, path], capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", LOADER, path], capture_output=True, text=True, timeout=LIMIT, check=False
+    )
     assert run.returncode == 0, run.stderr
     return int(run.stdout)
 

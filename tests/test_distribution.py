@@ -26,8 +26,15 @@ N_DRAWS = 20_000
 SEED = 20210718
 KEYS = [root_key(SEED, tree) for tree in range(N_DRAWS)]
 
-SORTING: Tuning = {"min_cached_rows": 1000, "min_sampled_rows": 1000, "reserve": 0}
-SAMPLING: Tuning = {"min_cached_rows": 1, "max_bytes_per_row": 1_000_000, "min_sampled_rows": 1, "reserve": 1}
+SORTING: Tuning = {"min_cached_rows": 1000, "look_ups_per_sort": 0, "reserve": 0}
+SAMPLING: Tuning = {
+    "min_cached_rows": 1,
+    "max_bytes_per_row": 1_000_000,
+    "look_ups_per_sort": 1_000_000,
+    "rows_per_look_up": 0,
+    "rows_per_code": 1_000,
+    "reserve": 1,
+}
 both_tunings = pytest.mark.parametrize("tuning", [SORTING, SAMPLING], ids=["sorting", "sampling"])
 
 

@@ -1,5 +1,7 @@
 """A deleted row's values and id are overwritten in memory, and its place is used again."""
 
+import copy
+import pickle
 import struct
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 from deciduous import DareForestClassifier
+from residues import found, images_of
 
 SMALL: dict[str, Any] = {"n_estimators": 5, "max_depth": 8, "n_thresholds": 5, "random_state": 1}
 SECRET_ID = 0x1B2C3D4E5F607182  # eight different bytes, none of them zero
@@ -56,6 +59,15 @@ def forest_with_secret_row(n_distinct: int, **options: Any) -> DareForestClassif
 def secret_images() -> list[bytes]:
     """The values and the id of the secret row."""
     return [*(image_of(value) for value in SECRETS), id_image(SECRET_ID)]
+
+
+def test_nothing_beside_the_values_of_a_deleted_row_is_in_the_memory_of_the_rows() -> None:
+    """Numbers derived from them, in any form."""
+    forest = forest_with_secret_row(N_PLAIN)
+    images = images_of({"id": SECRET_ID} | {f"value {i}": float(value) for i, value in enumerate(SECRETS)})
+    assert found(images, forest._forest.raw_data())
+    forest.delete([SECRET_ID])
+    assert found(images, forest._forest.raw_data()) == set()
 
 
 def test_images_order_as_numbers_do() -> None:
@@ -143,14 +155,56 @@ def test_deleted_row_is_gone_after_a_coded_column_has_become_a_plain_one(secret_
     assert forest.check() is None
 
 
-def test_label_of_a_class_that_is_gone_is_kept_by_promise() -> None:
-    """Columns never move, so `classes_` remembers a class without rows; the rows' memory does not."""
+SECRET_TEXT = "SECRET-ROW-7F3A"
+OTHER_TEXTS = [f"visit-{number}" for number in range(600)]
+SECRET_NAMES: dict[str, tuple[Any, list[Any]]] = {
+    "an id of 8 bytes": (SECRET_ID, list(range(600))),
+    "an id of 4 bytes": (0x1B2C3D4E, list(range(600))),
+    "a negative id": (-SECRET_ID, list(range(600))),
+    "a string": (SECRET_TEXT, OTHER_TEXTS),
+}
+SECRET_LABELS: dict[str, tuple[Any, list[Any]]] = {
+    "a label of text": ("SECRET-LABEL-3", ["no", "yes"]),
+    "a label of a number": (0x0A1B2C3D4E5F, [0, 1]),
+}
+STORED: dict[str, Any] = {"bytes": DareForestClassifier.to_bytes, "pickle": pickle.dumps}
+
+
+@pytest.mark.parametrize("stored_as", STORED.values(), ids=STORED)
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("label", SECRET_LABELS.values(), ids=SECRET_LABELS)
+@pytest.mark.parametrize("name", SECRET_NAMES.values(), ids=SECRET_NAMES)
+@pytest.mark.parametrize("arrival", ["fit", "add"])
+def test_deleted_row_is_nowhere_in_what_is_stored(
+    arrival: str, name: Any, label: Any, class_weight: Any, stored_as: Any
+) -> None:
+    """Neither its id, name, subject, values and label, nor anything beside them, such as an id that comes next."""
+    (secret_name, names), (secret_label, labels) = name, label
+    X = whole_numbers(600, N_PLAIN)
+    y = np.resize(np.array(labels, dtype=object), 600)
+    secret = {"X": SECRETS.reshape(1, -1), "y": [secret_label], "ids": [secret_name], "subjects": ["SECRET-PERSON-91"]}
+    forest = DareForestClassifier(**SMALL, class_weight=class_weight)
+    if arrival == "add":
+        forest.fit(X, y, ids=names).add(**secret)
+    else:
+        forest.fit(np.vstack([X, secret["X"]]), [*y, secret_label], ids=[*names, secret_name])
+    values = {"name": secret_name, "label": secret_label, "person": "SECRET-PERSON-91"}
+    images = images_of(values | {f"value {i}": float(value) for i, value in enumerate(SECRETS)})
+    known = {image.partition(":")[0] for image in found(images, stored_as(forest))}
+    assert known >= {"name", "label", "value 0", "value 1", "value 2"}
+    forest.delete([secret_name])
+    assert found(images, stored_as(forest)) == set()
+
+
+def test_label_of_a_class_that_is_gone_is_kept_in_memory_by_promise() -> None:
+    """Columns never move, so `classes_` remembers a class without rows; files, copies and the rows' memory do not."""
     X = whole_numbers(50, 20)
     y = np.array(["ordinary"] * 50)
     forest = DareForestClassifier(**SMALL).fit(X, y)
     forest.add(SECRETS.reshape(1, -1), ["a label of one row"], ids=[SECRET_ID])
     forest.delete([SECRET_ID])
     assert forest.classes_.tolist() == ["ordinary", "a label of one row"]
+    assert copy.deepcopy(forest).classes_.tolist() == ["ordinary"]
     assert stored(forest, secret_images()) == [False] * 4
 
 
@@ -223,6 +277,42 @@ print(n_never, n_before, occurrences(image))
 """
 
 
+SEARCH = SCAN_FOR_A_DELETED_VALUE[: SCAN_FOR_A_DELETED_VALUE.index("n_distinct, lazy")]
+SCAN_AFTER_STORING = (
+    SEARCH.replace("sys.argv[5:]", "[]")
+    + """
+import os, tempfile
+import deciduous
+
+MASKED = {"as stored in files": 0x449A522A ^ MASK, "as kept in memory": 0xC49A522A ^ MASK}
+
+def through_a_file(forest):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.forest")
+        forest.save(path)
+        return deciduous.load(path)
+
+def saved(forest):
+    with tempfile.TemporaryDirectory() as folder:
+        forest.save(os.path.join(folder, "model.forest"))
+    return forest
+
+rng = np.random.default_rng(0)
+X = (rng.integers(0, int(sys.argv[1]), (3000, 4)) + 1).astype(np.float32)
+X.view(np.uint32)[1500] = MASKED["as stored in files"] ^ MASK
+y = rng.integers(0, 2, 3000)
+forest = deciduous.DareForestClassifier(n_estimators=5, random_state=0, n_thresholds=5).fit(X, y)
+X[:] = 0
+forest = {"save": saved, "save and load": through_a_file}[sys.argv[2]](forest)
+gc.collect()
+n_before = sum(map(occurrences, MASKED.values()))
+forest.delete([1500])
+n_never = sum(occurrences(image ^ 0x00123400) for image in MASKED.values())
+print(n_never, n_before, sum(map(occurrences, MASKED.values())))
+"""
+)
+
+
 def occurrences_before_and_after_deletion(*arguments: str) -> tuple[int, int, int]:
     """How often a process has a value that never was, one that a row has, and the latter when the row is deleted."""
     command = [sys.executable, "-c", SCAN_FOR_A_DELETED_VALUE, *arguments]
@@ -259,5 +349,22 @@ def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(
     n_never, n_before, n_after = occurrences_before_and_after_deletion(
         str(n_distinct), mode, candidates, "threshold", "[stack]"
     )
+    assert n_before > n_never
+    assert n_after <= n_never
+
+
+SAVED = pytest.param(
+    "save",
+    marks=pytest.mark.xfail(strict=False, reason="a copy lingers in some runs, not found yet: docs/reliability.md"),
+)
+
+
+@NEEDS_PROC
+@pytest.mark.parametrize("way", [SAVED, "save and load"])
+@EVERY_COLUMN
+def test_deleted_value_is_nowhere_in_a_process_that_stored_the_forest(n_distinct: int, way: str) -> None:
+    """What was written out or read in is overwritten before its memory is given back."""
+    command = [sys.executable, "-c", SCAN_AFTER_STORING, str(n_distinct), way]
+    n_never, n_before, n_after = map(int, subprocess.run(command, check=True, capture_output=True).stdout.split())
     assert n_before > n_never
     assert n_after <= n_never

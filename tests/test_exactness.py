@@ -10,11 +10,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, _core
 from reference import fingerprint, fit_reference
 from strategies import (
+    HEAVY_WEIGHTS,
     ROW_IDS,
+    SIZES,
     TUNINGS,
+    WEIGHTS,
     Categories,
     Dataset,
     Options,
@@ -32,7 +35,7 @@ from strategies import (
     train_forest,
 )
 
-NOTHING_CACHED: Tuning = {"min_cached_rows": 10_000, "min_sampled_rows": 10_000, "reserve": 0}
+NOTHING_CACHED: Tuning = {"min_cached_rows": 10_000, "look_ups_per_sort": 0, "reserve": 0}
 
 
 def shuffled(rows: dict[int, Row], shuffle: Callable[[list], None]) -> dict[int, Row]:
@@ -64,12 +67,15 @@ def planned_and_done(forest: DareForestClassifier, ids: list[int]) -> None:
 
 
 class AnyHistory(RuleBasedStateMachine):
-    """An eager and a lazy forest with sizes of their own go through the same history."""
+    """An eager and a lazy forest with sizes of their own go through the same history.
+
+    Rows are drawn in the order in which they came, as some have random ids: histories must be the same when repeated.
+    """
 
     @initialize(data=st.data())
     def fit(self, data: st.DataObject) -> None:
         """Starts both forests on the same rows in different orders."""
-        self.table = data.draw(tables(), label="table")
+        self.table = data.draw(tables(WEIGHTS + HEAVY_WEIGHTS), label="table")
         options = forest_options(self.table.n_columns, self.table.labels, self.table.categories)
         self.options: Options = data.draw(options, label="options")
         contents = data.draw(row_contents(self.table).filter(holds_a_row), label="rows")
@@ -116,17 +122,21 @@ class AnyHistory(RuleBasedStateMachine):
         self.rows |= without_weight_zero(rows)
         self.gone = {row_id: row for row_id, row in self.gone.items() if row_id not in rows}
 
+    def free_ids(self) -> st.SearchStrategy[int]:
+        """Ids that no row has."""
+        return ROW_IDS.filter(lambda row_id: row_id not in self.rows)
+
     @precondition(lambda self: self.rows)
     @rule(data=st.data())
     def delete_one(self, data: st.DataObject) -> None:
         """Any row."""
-        self.delete([data.draw(st.sampled_from(sorted(self.rows)))])
+        self.delete([data.draw(st.sampled_from(list(self.rows)))])
 
     @precondition(lambda self: self.rows)
     @rule(data=st.data())
     def delete_some(self, data: st.DataObject) -> None:
         """Any set of rows, in any order."""
-        some = st.lists(st.sampled_from(sorted(self.rows)), min_size=1, unique=True)
+        some = st.lists(st.sampled_from(list(self.rows)), min_size=1, unique=True)
         self.delete(data.draw(some))
 
     @precondition(lambda self: self.rows)
@@ -146,25 +156,65 @@ class AnyHistory(RuleBasedStateMachine):
     def add_under_chosen_ids(self, data: st.DataObject) -> None:
         """New rows, maybe with values and classes never seen, maybe under ids of deleted rows."""
         contents = data.draw(row_contents(self.table, max_size=6))
-        free_ids = ROW_IDS.filter(lambda row_id: row_id not in self.rows)
-        ids = data.draw(st.lists(free_ids, min_size=len(contents), max_size=len(contents), unique=True))
+        ids = data.draw(st.lists(self.free_ids(), min_size=len(contents), max_size=len(contents), unique=True))
         self.add(dict(zip(ids, contents, strict=True)))
+
+    @precondition(lambda self: len(self.rows) > 2)
+    @rule(data=st.data(), weight=st.sampled_from([1, 200, 40_000]))
+    def squeeze_a_value(self, data: st.DataObject, weight: int) -> None:
+        """Rows of one class come beside a value, maybe heavy ones, and the rows at the value leave.
+
+        What was counted on both sides of it comes together.
+        """
+        column = data.draw(st.integers(0, self.table.n_columns - 1))
+        ordered = sorted(self.rows, key=lambda row_id: (np.isnan(v := self.rows[row_id][0][column]), v))
+        chosen = self.rows[data.draw(st.sampled_from(ordered))][0][column]
+        at_value = [i for i in ordered if np.array_equal(self.rows[i][0][column], chosen, equal_nan=True)]
+        first = ordered.index(at_value[0])
+        sides = [side for side in (ordered[:first], ordered[first + len(at_value) :]) if side]
+        beside = [self.rows[data.draw(st.sampled_from(side))] for side in sides]
+        ids = data.draw(st.lists(self.free_ids(), min_size=len(beside), max_size=len(beside), unique=True))
+        if beside:
+            self.add({i: (values, beside[0][1], weight) for i, (values, _, _) in zip(ids, beside, strict=True)})
+        self.delete(at_value)
 
     @rule(data=st.data())
     def add_under_fresh_ids(self, data: st.DataObject) -> None:
-        """The forest finds ids that no row has or had, and the same ones whatever its sizes are."""
+        """The forest finds ids that no row has or had."""
         contents = data.draw(row_contents(self.table, max_size=6))
         new = dataset_of(dict(enumerate(contents)))
         ids = self.eager.add(new.X, new.y, sample_weight=new.weights).ids
-        assert self.lazy.add(new.X, new.y, sample_weight=new.weights).ids == ids
+        counted = without_weight_zero(dict(enumerate(contents)))
+        its = [i in counted for i in range(len(contents))]
+        weights = None if new.weights is None else new.weights[its]
+        assert self.lazy.add(new.X[its], new.y[its], ids=ids, sample_weight=weights).ids == ids
         assert not set(ids) & (set(self.rows) | set(self.gone))
-        self.rows |= dict(zip(ids, without_weight_zero(dict(enumerate(contents))).values(), strict=True))
+        self.rows |= dict(zip(ids, counted.values(), strict=True))
+
+    @precondition(lambda self: self.rows)
+    @rule(data=st.data())
+    def replace_some(self, data: st.DataObject) -> None:
+        """In one step rows go, some of them under the same ids come back as others, and new ones come."""
+        contents = data.draw(row_contents(self.table, min_size=0, max_size=6))
+        held = st.sampled_from(list(self.rows))
+        ids = data.draw(st.lists(held | ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True))
+        deleted = data.draw(st.lists(held, unique=True, max_size=6))
+        given = dict(zip(ids, contents, strict=True))
+        new = dataset_of(shuffled(given, self.random.shuffle))
+        X = new.X.reshape(-1, self.table.n_columns)
+        for forest in (self.eager, self.lazy):
+            forest.update(X, new.y, new.ids, delete=deleted, sample_weight=new.weights)
+        before = self.rows
+        self.rows = {i: row for i, row in before.items() if i not in deleted and i not in given}
+        self.rows |= without_weight_zero(given)
+        self.gone |= {i: row for i, row in before.items() if i not in self.rows}
+        self.gone = {i: row for i, row in self.gone.items() if i not in self.rows}
 
     @precondition(lambda self: self.gone)
     @rule(data=st.data())
     def restore(self, data: st.DataObject) -> None:
         """Rows come back under the ids they had."""
-        ids = data.draw(st.lists(st.sampled_from(sorted(self.gone)), min_size=1, unique=True))
+        ids = data.draw(st.lists(st.sampled_from(list(self.gone)), min_size=1, unique=True))
         self.add({row_id: self.gone[row_id] for row_id in ids})
 
     @precondition(lambda self: self.rows)
@@ -184,6 +234,12 @@ class AnyHistory(RuleBasedStateMachine):
         X = np.array([data.draw(self.table.values)], dtype=np.float32)
         # Classes stand in the order in which each forest met them, which is the same for these two.
         assert self.lazy.predict_proba(X).tobytes() == self.eager.predict_proba(X).tobytes()
+
+    @rule()
+    def compact(self) -> None:
+        """Changes memory and nothing else, also what was postponed or set aside."""
+        for forest in (self.eager, self.lazy):
+            assert forest.compact() == forest.memory_usage()
 
     @rule()
     def look_at_the_lazy_forest(self) -> None:
@@ -215,6 +271,11 @@ class AnyHistory(RuleBasedStateMachine):
         """However much the lazy forest has postponed by now, it is the same forest."""
         if hasattr(self, "lazy"):
             self.assert_is_as_if_fresh(self.lazy)
+
+
+def test_every_size_that_trades_memory_for_time_is_varied() -> None:
+    """A size that no test varies may change forests unseen."""
+    assert set(SIZES) == {name for name in dir(_core.Tuning) if not name.startswith("_")}
 
 
 TestAnyHistory = AnyHistory.TestCase
@@ -358,7 +419,13 @@ HISTORIES: dict[str, Options] = {
     "each row in a quarter of the trees": {"max_samples": 0.25, "n_thresholds": 1},
     "weighted classes": {"class_weight": {0: 0.3, 1: 2.5, "yes": 30}, "n_thresholds": 5},
 }
-TINY: Tuning = {"min_cached_rows": 4, "max_bytes_per_row": 1_000_000, "min_sampled_rows": 4, "reserve": 1}
+TINY: Tuning = {
+    "min_cached_rows": 4,
+    "max_bytes_per_row": 1_000_000,
+    "look_ups_per_sort": 1_000_000,
+    "rows_per_look_up": 0,
+    "reserve": 1,
+}
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])

@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 from deciduous import DareForestClassifier, InvalidInputError
 from deciduous.export import to_onnx, to_shap, to_treelite
@@ -366,3 +368,64 @@ def test_tolerances_of_the_page_are_those_tested(tolerance: str) -> None:
     """docs/export.md states the numbers used here."""
     assert tolerance in PAGE
     assert float(tolerance) in {ONNX_TOLERANCE, TREELITE_TOLERANCE, SHAP_TOLERANCE, SHAP_BACKGROUND_TOLERANCE}
+
+
+@pytest.mark.parametrize("export", [to_onnx, to_treelite, to_shap])
+def test_what_is_no_forest_is_refused_in_a_sentence(export: Any) -> None:
+    """A pipeline, or somebody else's: the error names the type and what works."""
+    forest = DareForestClassifier(2, random_state=0).fit([[0.0], [1.0]], [0, 1])
+    for other in (make_pipeline(forest), RandomForestClassifier(), None):
+        with pytest.raises(TypeError, match=type(other).__name__) as caught:
+            export(other)
+        assert "DareForestClassifier" in str(caught.value)
+
+
+def categorical_forest() -> tuple[DareForestClassifier, list[list[Any]]]:
+    """Colours and numbers, with missing ones, a class that is gone, and classes that came in another order."""
+    rng = np.random.default_rng(0)
+    rows = [[["red", "blue", "green", None][i % 4], float(rng.normal())] for i in range(120)]
+    forest = DareForestClassifier(6, max_depth=6, max_features=None, categorical_features=[0], random_state=1)
+    forest.fit(rows, [["b", "c", "d"][(i % 4 == 0) + (rows[i][1] > 0)] for i in range(120)])
+    forest.add(rows[:9], ["a"] * 9)
+    return forest, rows
+
+
+def test_copies_know_no_class_that_is_gone() -> None:
+    """Neither its label nor a column; the classes that have rows keep the order of `classes_`."""
+    X = np.arange(40, dtype=np.float32)[:, None]
+    forest = DareForestClassifier(3, random_state=0).fit(X[1:], ["c", "b", "b"] * 13)
+    forest.add(X[:2], ["SECRET-LABEL", "a"], ids=[100, 101])
+    forest.delete([100])
+    assert forest.classes_.tolist() == ["b", "c", "SECRET-LABEL", "a"]
+    shares = forest.predict_proba(X)[:, [0, 1, 3]]
+    content = to_onnx(forest).SerializeToString()
+    assert b"SECRET-LABEL" not in content
+    session = pytest.importorskip("onnxruntime").InferenceSession(content, providers=["CPUExecutionProvider"])
+    labels, by_onnx = session.run(None, {"X": X})
+    assert labels.tolist() == forest.predict(X).tolist()
+    np.testing.assert_allclose(by_onnx, shares, atol=ONNX_TOLERANCE)
+    treelite = pytest.importorskip("treelite")
+    np.testing.assert_allclose(treelite.gtil.predict(to_treelite(forest), X)[:, 0, :], shares, atol=TREELITE_TOLERANCE)
+    assert {tree["values"].shape[1] for tree in to_shap(forest)["trees"]} == {3}
+
+
+@pytest.mark.parametrize("library", ["onnx", "treelite", "shap"])
+def test_frozen_forest_exports_what_it_predicts(library: str) -> None:
+    """The same shares as its own, row by row, though it holds no counts."""
+    forest, rows = categorical_forest()
+    frozen = forest.freeze()
+    attributes, expected = frozen.one_hot(rows), frozen.predict_proba(rows)
+    if library == "onnx":
+        runtime = pytest.importorskip("onnxruntime")
+        session = runtime.InferenceSession(to_onnx(frozen).SerializeToString(), providers=["CPUExecutionProvider"])
+        labels, shares = session.run(None, {"X": attributes})
+        assert labels.tolist() == frozen.predict(rows).tolist()
+    elif library == "treelite":
+        treelite = pytest.importorskip("treelite")
+        shares = treelite.gtil.predict(to_treelite(frozen), attributes)[:, 0, :]
+    else:
+        shap = pytest.importorskip("shap")
+        explainer = shap.TreeExplainer(to_shap(frozen), attributes[:50], model_output="probability")
+        values = explainer(attributes, check_additivity=False)
+        shares = values.values.sum(axis=1) + values.base_values
+    np.testing.assert_allclose(shares, expected, atol=1e-6)

@@ -19,12 +19,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 PINNED: dict[str, str] = {
-    "greedy": "7d5d62fdf8e48ebb0e247ca29bcbe9ba34f4f5c11a76353c5e03c7a95d713bce",
-    "random above": "42dc2251225f99a0915d6fa81a408fdbffe9d9da09f80d300c9d294ad89f83da",
-    "random trees": "77fe209744bc5f51235ce7713d2ac8814110e1ca7e9ab7b492d55f10ee8e49af",
-    "uniform": "0d56607c0d2d17f882ab43d507e239ad3ba1080182b35c7e2c4657bd1425a047",
-    "all thresholds": "0ac2809ccce66089ba29a71dfbcd69ff28b3140ff9e9edf49e0b804557ac8c4b",
-    "share of trees": "c923946c7ee9e10fcfc841043dace25ce6359ed1852f4b6c2e1f03063bb76e87",
+    "greedy": "d35072924cd33150bb988c646cd850e75f55993c2a4cdecbc0c5ef79fd748cbf",
+    "random above": "9723ac3f81d22dac91d9c65a899a4b9bc0562efc47e2cb976cca493343eac06e",
+    "random trees": "af4ca5bff5192c37ca0c7308e259c3fdcddfdda67424f3202fafbc9c663840b3",
+    "uniform": "fe98c675148c3e05fb97059704a934faedcdc036ec5121475c9d8af7a633e1f2",
+    "all thresholds": "069d40a62f65709c30899baf502285333937f306312c3549d4513ce3e1101e3b",
+    "share of trees": "d92ded8aef5888a6903905c4f3ee90a3d4459aacf746192e3a1d08017e42e931",
 }
 
 

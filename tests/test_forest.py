@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
-from deciduous import DareForestClassifier, EmptyForestError, MemoryUse
+from deciduous import DareForestClassifier, EmptyForestError, MemoryUse, _batch
 from strategies import Dataset
 from test_exactness import mixed_rows
 
@@ -460,7 +460,7 @@ def test_default_ids_count_from_zero_and_go_on() -> None:
 
 
 def test_fresh_ids_are_never_those_of_deleted_rows() -> None:
-    """Neither after deleting the largest id, nor everything, nor a large id of the user's choice."""
+    """Neither after deleting the largest id, nor everything."""
     data = rows_of(50)
     forest = small_forest().fit(data.X, data.y)
     used = set(range(50))
@@ -470,9 +470,44 @@ def test_fresh_ids_are_never_those_of_deleted_rows() -> None:
         assert len(set(new)) == 2
         assert not set(new) & used
         used |= set(new)
+
+
+def test_rows_without_ids_get_random_ones_once_ids_were_given() -> None:
+    """A contiguous block far beyond ids that people use, which tells nothing of rows that are gone."""
+    data = rows_of(50)
+    forest = small_forest().fit(data.X, data.y)
     forest.add(data.X[:1], data.y[:1], ids=[1000])
     forest.delete([1000])
-    assert not set(forest.add(data.X[:2], data.y[:2]).ids) & (used | {1000})
+    one, other = (forest.add(data.X[:3], data.y[:3]).ids for _ in range(2))
+    for block in (one, other):
+        assert block == tuple(range(block[0], block[0] + 3))
+        assert 2**62 <= block[0] <= block[-1] < 2**63
+    assert one[0] != other[0]
+    assert forest.ids_.tolist() == sorted([*range(50), *one, *other])
+
+
+def test_random_ids_are_never_held_ones() -> None:
+    """The first two blocks drawn touch rows that are there; the third does not."""
+    starts = iter([100, 103, 200])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_batch.secrets, "randbelow", lambda _: next(starts))
+        held = np.array([2**62 + 104])
+        ids = _batch.random_ids(5, lambda given: np.isin(given, held))
+    assert ids.tolist() == [2**62 + 200 + i for i in range(5)]
+
+
+def test_counting_goes_on_over_rows_of_weight_zero() -> None:
+    """They have a place in a fit on all rows, so they have one in batches, too."""
+    data = rows_of(60)
+    weights = np.ones(60, dtype=int)
+    weights[20:40] = 0
+    parts = small_forest()
+    for begin in (0, 20, 40):
+        its = slice(begin, begin + 20)
+        parts.partial_fit(data.X[its], data.y[its], sample_weight=weights[its])
+    whole = small_forest().fit(data.X, data.y, sample_weight=weights)
+    assert parts.ids_.tolist() == whole.ids_.tolist()
+    assert parts.fingerprint() == whole.fingerprint()
 
 
 def test_deleted_id_may_be_added_again_by_name() -> None:
@@ -729,7 +764,7 @@ def test_lazy_forest_postpones_and_ends_as_the_eager_one() -> None:
         lambda forest: [forest.tree_nodes(tree) for tree in range(10)],
         lambda forest: forest.predict_proba(rows_of(400).X).tobytes(),
         lambda forest: forest.delete(list(range(300, 320))).ids,
-        lambda forest: forest.add(rows_of(5, seed=9).X, rows_of(5, seed=9).y).ids,
+        lambda forest: forest.add(rows_of(5, seed=9).X, rows_of(5, seed=9).y, ids=range(900, 905)).ids,
     ],
     ids=["fingerprint", "verify", "one tree", "all trees", "predictions", "delete", "add"],
 )
@@ -768,7 +803,7 @@ def test_number_of_threads_does_not_matter(n_jobs: int) -> None:
     ids = list(range(0, 100, 7))
     assert forest.deletion_costs(ids).tolist() == default.deletion_costs(ids).tolist()
     assert forest.delete(ids) == default.delete(ids)
-    assert forest.add(data.X[ids], data.y[ids]) == default.add(data.X[ids], data.y[ids])
+    assert forest.add(data.X[ids], data.y[ids], ids=ids) == default.add(data.X[ids], data.y[ids], ids=ids)
     assert same_shares(forest.predict_proba(data.X), default.predict_proba(data.X))
     assert forest.fingerprint() == default.fingerprint()
     assert forest.check() is None
@@ -864,3 +899,13 @@ def test_fit_accepts_a_data_frame() -> None:
     assert forest.fingerprint() == fitted_on(data).fingerprint()
     with pytest.raises(ValueError, match="feature names"):
         forest.predict(frame.rename(columns={"a": "z"}))
+
+
+def test_cost_does_not_claim_what_only_the_deletion_can_tell() -> None:
+    """How many rows are really grown again depends on what was set aside; before, that is None, not 0."""
+    forest = fitted_on(rows_of(100))
+    cost = forest.deletion_cost(list(range(20)))
+    report = forest.delete(list(range(20)))
+    assert cost.n_rows_regrown is None
+    assert report.n_rows_regrown is not None
+    assert cost == report

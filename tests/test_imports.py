@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import json
 import pickle
+import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import deciduous
+from deciduous.live import LiveForest
 
 HEAVY = ("sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "sqlalchemy", "joblib")
 
@@ -36,6 +39,47 @@ def test_commands_that_do_without_the_estimator_do_not_import_it(arguments: list
 import sys
 from deciduous.cli import main
 sys.argv = ["deciduous", *{arguments}]
+try:
+    main()
+except SystemExit as end:
+    assert end.code in (0, None), end.code
+"""
+    assert heavy_after(command) == []
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a forest, a frozen one and a live one."""
+    folder = tmp_path_factory.mktemp("models")
+    with sqlite3.connect(folder / "t.db") as connection:
+        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a REAL, c TEXT, y TEXT)")
+        rows = [(i, i * 1.5, "uv"[i % 2], "xy"[i % 3 == 0]) for i in range(60)]
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    connection.close()
+    url = f"sqlite:///{folder}/t.db"
+    with LiveForest.create(url, table="t", id="id", target="y", folder=folder / "live") as live:
+        live.forest.save(folder / "m.forest")
+        live.forest.save(folder / "m.frozen", frozen=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["inspect", "m.forest"],
+        ["inspect", "m.frozen"],
+        ["inspect", "live"],
+        ["live", "status", "live"],
+        ["live", "requests", "live"],
+        ["live", "receipts", "live"],
+    ],
+    ids=" ".join,
+)
+def test_looking_at_models_does_not_import_the_estimator(models: Path, arguments: list[str]) -> None:
+    command = f"""
+import sys
+from deciduous.cli import main
+sys.argv = ["deciduous", *{arguments[:-1]}, {str(models / arguments[-1])!r}, "--json"]
 try:
     main()
 except SystemExit as end:

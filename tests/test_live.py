@@ -112,7 +112,7 @@ def test_going_on_after_opening_again(database: Database, folder: Path) -> None:
         again = live.sync()
         assert (again.method, again.deleted, again.rows) == ("rebuilt", 1, 109)
         assert again.fingerprint == fresh_fingerprint(database, live)
-        assert again.receipts[0].fingerprint_before == report.fingerprint
+        assert again.receipts[0].before == report.receipts[0].after
 
 
 def test_damaged_snapshot_is_made_again(sqlite_database: Database, folder: Path) -> None:
@@ -209,7 +209,7 @@ def test_labels_come_and_go(database: Database, folder: Path) -> None:
         assert live.predict_proba([[30.0, "north", 100]]).shape == (1, 3)
         database.run("DELETE FROM patients WHERE readmitted = -1")
         report = live.sync()
-        assert report.method == "rebuilt"  # not to keep a label that no row has
+        assert report.method == "comparison"
         assert live.classes_.tolist() == [0, 1]
         assert live.forest.classes_.tolist() == [0, 1]
         assert report.fingerprint == fresh_fingerprint(database, live)

@@ -17,7 +17,9 @@ import sqlalchemy as sa
 
 from deciduous._row_names import RowNames
 from deciduous.live import LiveForest
+from deciduous.live._source import Source
 from live_tables import PARAMS, Database, fresh_fingerprint
+from residues import images_of
 
 PERSON, WARD, LABEL = "SECRET-PERSON-91", "SECRET-WARD-5", "SECRET-LABEL-3"
 NUMBER = 1234.5677
@@ -25,7 +27,7 @@ INTEGER_ID, TEXT_ID = 0x1B2C3D4E5F607182, "SECRET-ROW-7F3A"
 
 
 def number_images() -> dict[str, bytes]:
-    """A number as databases, files and the forest store it."""
+    """A number as databases, files and the forest store it, and what is derived from it."""
     (bits,) = struct.unpack("<I", struct.pack("<f", NUMBER))
     return {
         "float64, big-endian": struct.pack(">d", NUMBER),
@@ -33,22 +35,29 @@ def number_images() -> dict[str, bytes]:
         "float32": struct.pack("<f", NUMBER),
         "float32 that orders": struct.pack("<I", bits | 0x80000000),
         "number as text": str(NUMBER).encode(),
-    }
+    } | images_of({"number": NUMBER})
 
 
 def id_images(id: Any) -> dict[str, bytes]:
-    """An id as databases, files and the forest store it."""
+    """An id as databases, files and the forest store it, and what is derived from it."""
+    derived = images_of({"id": id})
     if isinstance(id, str):
         (core_id,) = RowNames("s").core_ids([id]).tolist()
-        return {"id": id.encode(), "core id": struct.pack("<q", core_id), "core id as text": str(core_id).encode()}
-    return {"id, big-endian": struct.pack(">q", id), "id": struct.pack("<q", id), "id as text": str(id).encode()}
+        return {"id": id.encode(), "core id": struct.pack("<q", core_id)} | derived
+    return {"id": struct.pack("<q", id)} | derived
 
 
 def index_images(live: LiveForest, id: Any) -> dict[str, bytes]:
     """The digests that the folder keeps of the row."""
     core_id = id if isinstance(id, int) else RowNames("s").core_ids([id])[0]
     (row,) = live._store.index.rows[live._store.index.rows["id"] == core_id]
-    return {"row digest": row["digest"].tobytes(), "subject digest": row["subject"].tobytes()}
+    return {
+        "row digest": row["digest"].tobytes(),
+        "subject digest": row["subject"].tobytes(),
+        "subject digest as text": row["subject"].tobytes().hex().encode(),
+        "fingerprint": live.forest.fingerprint().encode(),
+        "fingerprint as bytes": bytes.fromhex(live.forest.fingerprint()),
+    }
 
 
 TEXTS = {"person": PERSON.encode(), "ward": WARD.encode(), "label": LABEL.encode()}
@@ -145,7 +154,7 @@ def test_erased_row_is_in_no_file(
     assert not any(text.decode() in caplog.text for text in TEXTS.values())
     with LiveForest.open(home / "clinic.forest") as live:
         assert live.sync().fingerprint == fresh_fingerprint(database, live)
-        assert [receipt.kind for receipt in live.receipts(PERSON)] == ["received", "synced", "verified"]
+        assert [receipt.kind for receipt in live.receipts(report.request.id)] == ["received", "synced", "verified"]
     assert found(home, images) == {}
 
 
@@ -173,6 +182,55 @@ def test_row_that_others_removed_is_in_no_file_of_the_folder(
     assert found(folder, images) == {}
 
 
+@pytest.mark.parametrize("journal", ["delete", "truncate", "persist", "memory", "off", "wal"])
+@pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
+def test_journal_of_somebody_who_deleted_a_row_keeps_nothing_of_it(home: Path, journal: str, capture: bool) -> None:
+    """Whatever the mode of their connection, which stays open."""
+    database = Database(f"sqlite:///{home}/clinic.db")
+    make_table(database, INTEGER_ID)
+    with make_live(database, home / "clinic.forest", capture) as live:
+        images = number_images() | TEXTS | index_images(live, INTEGER_ID)
+        clerk = clerk_who_deletes(home, journal)
+        assert live.sync().remains is None
+        assert found(home, images) == {}
+        clerk.close()
+
+
+@pytest.mark.parametrize("journal", ["persist", "wal"])
+def test_journal_that_cannot_be_cleared_is_reported(home: Path, journal: str) -> None:
+    """Somebody is in the middle of something; when they are done, the next deletion takes it along."""
+    database = Database(f"sqlite:///{home}/clinic.db")
+    database.run("PRAGMA journal_mode=WAL" if journal == "wal" else "PRAGMA journal_mode=DELETE")
+    make_table(database, INTEGER_ID)
+    with make_live(database, home / "clinic.forest", capture=False) as live:
+        images = number_images() | TEXTS
+        reader = sqlite3.connect(home / "clinic.db", isolation_level=None)
+        if journal == "wal":
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM patients").fetchall()
+        clerk = clerk_who_deletes(home, journal)
+        if journal == "persist":
+            clerk.execute("BEGIN IMMEDIATE")
+            clerk.execute("UPDATE patients SET age = 30 WHERE id = 9")
+        assert "busy" in str(live.sync().remains)
+        reader.close()
+        if journal == "persist":
+            clerk.execute("COMMIT")
+        clerk.execute("DELETE FROM patients WHERE id = 7")
+        assert live.sync().remains is None
+        assert found(home, images) == {}
+        clerk.close()
+
+
+def clerk_who_deletes(home: Path, journal: str) -> sqlite3.Connection:
+    """A connection of somebody else, who overwrites what they delete, and has just deleted the planted row."""
+    clerk = sqlite3.connect(home / "clinic.db", isolation_level=None)
+    clerk.execute(f"PRAGMA journal_mode={journal}")
+    clerk.execute("PRAGMA secure_delete=ON")
+    clerk.execute("DELETE FROM patients WHERE person_id = ?", (PERSON,))
+    return clerk
+
+
 @pytest.mark.parametrize("journal", ["delete", "wal"])
 def test_captured_id_is_in_no_file_after_the_sync(home: Path, journal: str) -> None:
     """The log of captured ids is in a database that we do not control, but what we wrote there is ours to remove."""
@@ -185,7 +243,7 @@ def test_captured_id_is_in_no_file_after_the_sync(home: Path, journal: str) -> N
         other.execute("DELETE FROM patients WHERE id = ?", (TEXT_ID,))
         other.commit()
         assert "id" in found(home, id_images(TEXT_ID))
-        assert live.sync().method == "rebuilt"  # its label was the only one of its kind
+        assert live.sync().method == "capture"
         assert live.sync().method == "capture"
         assert found(home, id_images(TEXT_ID)) == {}
     other.close()
@@ -222,6 +280,32 @@ def test_erasure_rewrites_the_database_unless_told_not_to(home: Path, vacuum: bo
         live.erase("many rows", vacuum=vacuum)
     ((n_free,),) = database.rows("PRAGMA freelist_count")
     assert (n_free == 0) == vacuum
+
+
+@pytest.mark.parametrize("again", ["sync", "erase"])
+def test_database_that_was_not_rewritten_in_time_is_rewritten_by_the_next_deed(home: Path, again: str) -> None:
+    """The process ended just when the rows were gone and the receipt was written."""
+    database = Database(f"sqlite:///{home}/clinic.db")
+    make_table(database, INTEGER_ID)
+    database.run("UPDATE patients SET person_id = 'many rows' WHERE id < 250")
+    with make_live(database, home / "clinic.forest", capture=True) as live:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Source, "leave_nothing", interrupted)
+            with pytest.raises(InterruptedError):
+                live.erase("many rows", idempotency_key="7")
+        assert database.rows("PRAGMA freelist_count") != [(0,)]
+    with LiveForest.open(home / "clinic.forest") as live:
+        if again == "sync":
+            assert live.sync().remains is None
+        else:
+            assert live.erase("many rows", idempotency_key="7").request.state == "applied"
+        assert database.rows("PRAGMA freelist_count") == [(0,)]
+        assert live.sync().method == "capture"
+        assert live.verify()
+
+
+def interrupted(*_: Any, **__: Any) -> None:
+    raise InterruptedError
 
 
 def test_remains_of_an_interrupted_process_are_removed_at_opening(home: Path) -> None:

@@ -195,3 +195,17 @@ def test_password_is_not_stored(postgres_database: Database, folder: Path) -> No
         assert b"s3cr3t" not in file.read_bytes()
     with LiveForest.open(folder, url=secret) as live:
         assert live.sync().receipts == ()
+
+
+@pytest.mark.parametrize("label", ["1.00000000000000000001", "'NaN'", "0.5"])
+def test_decimals_that_doubles_would_merge_are_no_labels(postgres_database: Database, folder: Path, label: str) -> None:
+    """The nearest double to the first is 1. Whole decimals are labels, and what others write later is refused, too."""
+    make_patients(postgres_database)
+    postgres_database.run("ALTER TABLE patients ALTER readmitted TYPE NUMERIC(40, 20)")
+    with make_live(postgres_database, folder) as live:
+        assert live.classes_.tolist() == [0, 1]
+        before = live.forest.fingerprint()
+        postgres_database.run(f"UPDATE patients SET readmitted = {label} WHERE id = 3")
+        with pytest.raises(InvalidInputError, match="'readmitted'"):
+            live.sync()
+        assert live.forest.fingerprint() == before

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 from deciduous import DareForestClassifier, InvalidInputError
 from deciduous.inspection import KINDS
@@ -38,16 +40,14 @@ def iris_forest() -> DareForestClassifier:
 def test_text_shows_kinds_splits_and_counts() -> None:
     """A whole tree: a random root, greedy nodes below, and a split of numbers from NaN."""
     expected = """\
-tree 0: 6 rows, 9 nodes, depth 3
-random x0 <= 2.880  [6 rows | no: 3, yes: 3]
-├── greedy x1 <= 0.500  [3 rows | no: 2, yes: 1]
-│   ├── greedy x0 <= 1.500  [2 rows | no: 1, yes: 1]
-│   │   ├── leaf  [1 row | no: 1]
-│   │   └── leaf  [1 row | yes: 1]
-│   └── leaf  [1 row | no: 1]
-└── greedy x0 is not NaN  [3 rows | no: 1, yes: 2]
-    ├── leaf  [1 row | no: 1]
-    └── leaf  [2 rows | yes: 2]
+tree 0: 6 rows, 7 nodes, depth 2
+random x1 <= 0.172  [6 rows | no: 3, yes: 3]
+├── greedy x0 <= 1.500  [3 rows | no: 1, yes: 2]
+│   ├── leaf  [1 row | no: 1]
+│   └── leaf  [2 rows | yes: 2]
+└── greedy x0 is not NaN  [3 rows | no: 2, yes: 1]
+    ├── leaf  [2 rows | no: 2]
+    └── leaf  [1 row | yes: 1]
 """
     assert export_text(tiny_forest()) == expected
 
@@ -55,11 +55,11 @@ random x0 <= 2.880  [6 rows | no: 3, yes: 3]
 def test_text_is_cut_off_at_max_depth() -> None:
     """Nodes below are counted; names and decimals are as asked for."""
     expected = """\
-tree 0: 6 rows, 9 nodes, depth 3
-random size <= 2.9  [6 rows | no: 3, yes: 3]
-├── greedy kind <= 0.5  [3 rows | no: 2, yes: 1]
-│   └── … 4 nodes below
-└── greedy size is not NaN  [3 rows | no: 1, yes: 2]
+tree 0: 6 rows, 7 nodes, depth 2
+random kind <= 0.2  [6 rows | no: 3, yes: 3]
+├── greedy size <= 1.5  [3 rows | no: 1, yes: 2]
+│   └── … 2 nodes below
+└── greedy size is not NaN  [3 rows | no: 2, yes: 1]
     └── … 2 nodes below
 """
     assert export_text(tiny_forest(), feature_names=["size", "kind"], decimals=1, max_depth=1) == expected
@@ -132,12 +132,12 @@ def test_picture_shows_kinds_splits_and_counts() -> None:
     colors = pytest.importorskip("matplotlib.colors")
     forest = tiny_forest()
     drawn = boxes(plot_tree(forest, max_depth=None))
-    expected = ["random", "greedy", "greedy", "leaf", "leaf", "leaf", "greedy", "leaf", "leaf"]
+    expected = ["random", "greedy", "leaf", "leaf", "greedy", "leaf", "leaf"]
     shown = [colors.to_hex(text.get_bbox_patch().get_facecolor()) for text in drawn]
     assert shown == [COLOURS[kind] for kind in expected]
-    assert drawn[0].get_text() == "x0 <= 2.880\n6 rows\nno: 3, yes: 3"
-    assert drawn[6].get_text() == "x0 is not NaN\n3 rows\nno: 1, yes: 2"
-    assert drawn[8].get_text() == "2 rows\nyes: 2"
+    assert drawn[0].get_text() == "x1 <= 0.172\n6 rows\nno: 3, yes: 3"
+    assert drawn[4].get_text() == "x0 is not NaN\n3 rows\nno: 2, yes: 1"
+    assert drawn[6].get_text() == "1 row\nyes: 1"
 
 
 @pytest.mark.usefixtures("pyplot")
@@ -146,7 +146,7 @@ def test_picture_is_cut_off_at_max_depth() -> None:
     drawn = boxes(plot_tree(tiny_forest(), max_depth=1))
     assert [text.get_text().splitlines()[-1] for text in drawn] == [
         "no: 3, yes: 3",
-        "… 4 nodes below",
+        "… 2 nodes below",
         "… 2 nodes below",
     ]
 
@@ -254,6 +254,15 @@ def test_negative_decimals_are_refused() -> None:
         export_text(tiny_forest(), decimals=-1)
 
 
+@pytest.mark.parametrize("picture", [export_text, plot_tree])
+def test_what_is_no_forest_with_rows_is_refused_in_a_sentence(picture: Callable[..., Any]) -> None:
+    """A frozen forest has no rows to count; of a pipeline the last step is meant."""
+    forest = tiny_forest()
+    for other in (forest.freeze(), make_pipeline(forest), RandomForestClassifier(), None):
+        with pytest.raises(TypeError, match=f"a {type(other).__name__} came"):
+            picture(other)
+
+
 def test_missing_matplotlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says how to install it; text needs no library."""
     for module in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
@@ -262,3 +271,26 @@ def test_missing_matplotlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImportError, match=r"needs matplotlib, .*pip install deciduous\[plot\]"):
         plot_tree(tiny_forest())
     assert export_text(tiny_forest())
+
+
+def test_the_largest_classes_are_named() -> None:
+    """Of nine classes the three with the most rows, and how many more there are."""
+    y = np.repeat(np.arange(9), [1, 2, 3, 4, 5, 6, 7, 8, 90])
+    forest = DareForestClassifier(1, max_depth=1, random_state=0).fit(np.arange(len(y))[:, None], y)
+    texts = [text.get_text() for text in plot_tree(forest, max_depth=0).texts]
+    assert any("8: 90" in text and "7: 8" in text and "6: 7" in text and "6 more classes" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("size", "max_depth"), [(None, 5), ((8, 6), 1), ((8, 6), 3), ((8, 6), 4), ((3, 3), 2)], ids=repr
+)
+def test_boxes_of_many_classes_do_not_overlap(pyplot: Any, size: Any, max_depth: int) -> None:
+    """In axes of our own or in small ones, with long names of columns."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(800, 3)), columns=[f"a rather long name of a column {i}" for i in range(3)])
+    forest = DareForestClassifier(1, max_depth=8, random_state=0).fit(X, rng.integers(0, 12, 800))
+    ax = plot_tree(forest, max_depth=max_depth, ax=None if size is None else pyplot.subplots(figsize=size)[1])
+    ax.figure.canvas.draw()
+    extents = [text.get_bbox_patch().get_window_extent() for text in boxes(ax)]
+    assert len(extents) > 2
+    assert not any(one.overlaps(other) for i, one in enumerate(extents) for other in extents[:i])

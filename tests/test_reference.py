@@ -26,9 +26,11 @@ from reference import (
 from reference.fingerprints import label_text
 from reference.scores import log2_fixed
 from strategies import (
+    HEAVY_WEIGHTS,
     LARGEST,
     SMALLEST,
     TUNINGS,
+    WEIGHTS,
     Dataset,
     Options,
     Tuning,
@@ -69,7 +71,7 @@ def assert_equals_reference(options: Options, data: Dataset, tuning: Tuning | No
     assert forest.class_weight_ == resolved_class_weight(options["class_weight"], data)
 
 
-@given(st.data(), datasets(), TUNINGS)
+@given(st.data(), datasets(WEIGHTS + HEAVY_WEIGHTS), TUNINGS)
 def test_core_equals_the_reference_on_hostile_data(draws: st.DataObject, data: Dataset, tuning: Tuning) -> None:
     """Ties, duplicates, NaN, denormals, huge values, categories, few rows of a class, weights: the same bytes."""
     assert_equals_reference(draws.draw(options_for(data)), data, tuning)
@@ -139,7 +141,7 @@ def weighted_breast_cancer() -> Dataset:
 @pytest.mark.parametrize("load", [iris, iris_in_bins, breast_cancer, weighted_breast_cancer])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
 @pytest.mark.parametrize(
-    "tuning", [None, {"min_cached_rows": 16, "max_bytes_per_row": 1_000_000, "min_sampled_rows": 8, "reserve": 2}]
+    "tuning", [None, {"min_cached_rows": 16, "max_bytes_per_row": 1_000_000, "rows_per_look_up": 0, "reserve": 2}]
 )
 def test_core_equals_the_reference_on_real_data(load: Any, variant: Options, tuning: Tuning | None) -> None:
     """Nodes of hundreds of rows take other paths through the core than tiny ones, to the same forest."""
@@ -148,7 +150,14 @@ def test_core_equals_the_reference_on_real_data(load: Any, variant: Options, tun
     assert_equals_reference(options, data, tuning, n_jobs=2)
 
 
-SAMPLING_ALWAYS: Tuning = {"min_cached_rows": 1, "max_bytes_per_row": 1_000_000, "min_sampled_rows": 1, "reserve": 0}
+SAMPLING_ALWAYS: Tuning = {
+    "min_cached_rows": 1,
+    "max_bytes_per_row": 1_000_000,
+    "look_ups_per_sort": 1_000_000,
+    "rows_per_look_up": 0,
+    "rows_per_code": 1_000,
+    "reserve": 0,
+}
 
 
 @pytest.mark.parametrize("share_of_positives", [0.5, 0.1, 0.01])

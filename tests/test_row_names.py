@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import deciduous
@@ -17,6 +20,7 @@ from deciduous import (
     RowExistsError,
     UnknownRowError,
     UnknownSubjectError,
+    _row_names,
 )
 
 SPACE = UUID(int=7)
@@ -142,3 +146,76 @@ def test_deleted_names_are_not_in_the_file() -> None:
     assert b"row-14" in stored
     assert b"row-13" not in stored
     assert b"person 13" not in stored
+
+
+@pytest.mark.parametrize(
+    "subjects",
+    [
+        ["ann", None, "bob", None],
+        ["ann", float("nan"), "bob", np.nan],
+        pd.Series(["ann", pd.NA, "bob", None], dtype="string"),
+        pl.Series(["ann", None, "bob", None]),
+    ],
+    ids=["None", "NaN", "NA", "null"],
+)
+def test_rows_may_belong_to_nobody(subjects: Any) -> None:
+    """Missing subjects, in any form, in `fit`, `add` and files."""
+    X = np.arange(8.0).reshape(4, 2)
+    forest = DareForestClassifier(3, random_state=0).fit(X, [0, 1, 0, 1], subjects=subjects)
+    assert forest.subjects_ == ["ann", "bob"]
+    forest.add(X, [0, 1, 0, 1], subjects=subjects)
+    loaded = DareForestClassifier.from_bytes(forest.to_bytes())
+    assert loaded.ids_of(["ann"]) == [0, 4]
+    loaded.delete(subjects=["ann", "bob"])
+    assert loaded.ids_.tolist() == [1, 3, 5, 7]
+    assert loaded.subjects_ == []
+    with pytest.raises(UnknownSubjectError):
+        loaded.delete(subjects=[None])
+
+
+def test_integers_stay_integers_beside_missing_subjects() -> None:
+    """Tables turn them into floats; a number that a float does not hold exactly is refused, as are fractions."""
+    X = np.arange(6.0).reshape(3, 2)
+    forest = DareForestClassifier(3, random_state=0).fit(X, [0, 1, 0], subjects=pd.Series([17, None, 4]))
+    assert sorted(forest.subjects_) == [4, 17]
+    assert forest.ids_of([17]) == [0]
+    for wrong in (2.0**53, 0.5, True):
+        with pytest.raises(InvalidInputError, match="Subjects"):
+            forest.add(X[:1], [0], subjects=[wrong])
+
+
+def test_message_about_names_says_what_works() -> None:
+    """Strings do, if all rows have them."""
+    with pytest.raises(InvalidInputError, match="strings or UUIDs"):
+        DareForestClassifier(3).fit(np.zeros((2, 2)), [0, 1], ids=[1, "a"])
+
+
+def test_names_with_the_same_digest_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that nobody gave deletes nothing, and is not taken for one that is there; here digests have two bits."""
+    monkeypatch.setattr(_row_names, "_digest", lambda name: len(name) % 4)
+    forest = DareForestClassifier(2, random_state=0).fit([[0], [1], [2]], [0, 1, 0], ids=["a", "bb", "ccc"])
+    before = forest.fingerprint()
+    for use in (
+        lambda: forest.delete(["xx"]),
+        lambda: forest.deletion_cost(["xx"]),
+        lambda: forest.add([[3]], [1], ids=["xx"]),
+        lambda: forest.update([[3]], [1], ["xx"]),
+    ):
+        with pytest.raises(InvalidInputError, match="'xx' has the same digest of 64 bits as 'bb'"):
+            use()
+    assert (forest.fingerprint(), list(forest.ids_)) == (before, ["a", "bb", "ccc"])
+
+
+@pytest.mark.parametrize("purpose", ["ids", "subjects"])
+def test_chosen_names_cost_no_more_time_than_others(monkeypatch: pytest.MonkeyPatch, purpose: str) -> None:
+    """Python's hash of all these UUIDs is 0: a set or dict of them would compare each one with all others."""
+    names = [UUID(int=number * sys.hash_info.modulus) for number in range(400)]
+    assert {hash(name) for name in names} == {0}
+    compared = []
+    is_equal = UUID.__eq__
+    monkeypatch.setattr(UUID, "__eq__", lambda one, other: compared.append(1) or is_equal(one, other))
+    fitted = forest().fit(np.zeros((400, 3)), np.arange(400) % 2, **{purpose: names})
+    loaded = DareForestClassifier.from_bytes(fitted.to_bytes())
+    loaded.delete(**{purpose: names[:200]})
+    loaded.add(np.zeros((200, 3)), np.arange(200) % 2, **{purpose: names[:200]})
+    assert len(compared) < 10 * len(names)

@@ -286,7 +286,7 @@ def test_balanced_is_the_dict_it_resolves_to(scheme: Options) -> None:
     assert named.fingerprint() == balanced.fingerprint()
     for forest in (balanced, named):
         forest.delete(data.ids[data.y == 1][:-1])
-        forest.add(data.X[:9], [0, 1, 3] * 3, sample_weight=[1, 2, 3] * 3)
+        forest.add(data.X[:9], [0, 1, 3] * 3, ids=range(2000, 2009), sample_weight=[1, 2, 3] * 3)
     assert balanced.class_weight_ == weights
     assert named.fingerprint() == balanced.fingerprint()
     assert same_shares(named.predict_proba(data.X), balanced.predict_proba(data.X))
@@ -465,7 +465,7 @@ def test_class_weight_set_after_fit_waits_for_the_next_fit() -> None:
     forest, untouched = fitted_on(data, class_weight={1: 7.5}), fitted_on(data, class_weight={1: 7.5})
     forest.set_params(class_weight=None)
     for one in (forest, untouched):
-        one.add(new.X, new.y)
+        one.add(new.X, new.y, ids=range(2000, 2020))
     assert forest.fingerprint() == untouched.fingerprint()
     assert same_shares(forest.predict_proba(data.X), untouched.predict_proba(data.X))
 
@@ -477,6 +477,6 @@ def test_class_weight_changed_in_place_after_fit_changes_nothing() -> None:
     forest, untouched = fitted_on(data, class_weight=weights), fitted_on(data, class_weight={1: 7.5})
     weights[1] = 0.1
     for one in (forest, untouched):
-        one.add(new.X, new.y)
+        one.add(new.X, new.y, ids=range(2000, 2020))
     assert forest.class_weight_ == {1: 7.5}
     assert forest.fingerprint() == untouched.fingerprint()

@@ -8,7 +8,18 @@ from functools import partial
 
 from ..bench import Bench
 from ..settings import SETTINGS
-from . import beside_peers, curves, kinds_of_columns, predictions, process_memory, updates, variants, worst
+from . import (
+    beside_peers,
+    curves,
+    kinds_of_columns,
+    kinds_of_scores,
+    nodes,
+    predictions,
+    process_memory,
+    updates,
+    variants,
+    worst,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,8 @@ CASES = (
         Case(name, "fit, single deletions, memory and quality beside the peers", partial(beside_peers.run, name))
         for name in SETTINGS
     ),
+    Case("nodes", "single decisions by size of the node, beside a bare gather and scikit-learn", nodes.run),
+    Case("scores", "fit with entropy, ten classes and class weights against two-class Gini", kinds_of_scores.run),
     Case("variants", "d_rmax, lazy, max_samples=0.1 and uniform thresholds, against eager deletions", variants.run),
     Case("updates", "batches, additions (river's too), deletion_costs", updates.run),
     Case("threads", "fit and a batch deletion with one and two threads", updates.run_threads),

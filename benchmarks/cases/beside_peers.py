@@ -9,7 +9,8 @@ from ..bench import Bench
 from ..data import DataSet, Unavailable
 from ..measuring import seconds
 from ..peers import PEERS, YARDSTICK, Peer, quality, sklearn_memory
-from ..requirements import NODES, OURS
+from ..requirements import NODES, OURS, OURS_UNIFORM
+from ..settings import UNIFORM
 
 N_PATHS = 20  # rows whose paths are counted
 
@@ -17,7 +18,7 @@ N_PATHS = 20  # rows whose paths are counted
 def run(name: str, bench: Bench) -> None:
     """Fit all systems on a data set, in an order that turns with the seed."""
     its = bench.data(name)
-    systems: list[Callable[[], None]] = [partial(measure_ours, bench, its)]
+    systems: list[Callable[[], None]] = [partial(measure_ours, bench, its), partial(measure_uniform, bench, its)]
     systems += [partial(measure_peer, bench, its, peer) for peer in PEERS]
     turn = bench.seed % len(systems)
     for measure in systems[turn:] + systems[:turn]:
@@ -33,6 +34,11 @@ def measure_ours(bench: Bench, its: DataSet) -> None:
         paths, _ = forest.decision_path(its.X[rows[:N_PATHS]])
         bench.results.record(f"{key}/{NODES}", paths.sum() / paths.shape[0], "nodes")
     bench.delete_each(f"{key}/delete", forest, rows)
+
+
+def measure_uniform(bench: Bench, its: DataSet) -> None:
+    """Fit, memory and quality with uniform candidates."""
+    bench.fit_data(f"{its.name}/{OURS_UNIFORM}", its, **UNIFORM)
 
 
 def measure_peer(bench: Bench, its: DataSet, peer: Peer) -> None:

@@ -13,10 +13,10 @@ from deciduous import DareForestClassifier
 from ..bench import Bench
 from ..data import DataSet, Unavailable
 from ..measuring import latencies, median_seconds, seconds
+from ..settings import UNIFORM
 
 DATA = ("adult", "bank_marketing", "synthetic_80k", "synthetic_800k")
 N_ASKED = 1_000  # rows of the predictions between lazy deletions
-UNIFORM = {"candidates": "uniform", "n_thresholds": 20}
 
 
 def run(bench: Bench) -> None:

@@ -1,7 +1,7 @@
 // Arrays in, arrays out, the GIL, exceptions. No logic.
 //
 // Every call that takes the forest's lock releases the GIL first: whoever holds the lock may want the GIL, to report
-// progress.
+// progress. Every call that computes does so in the standard arithmetic, whatever other libraries have set.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -10,8 +10,10 @@
 
 #include <cstring>
 
-#include "error.h"
+#include "base/error.h"
+#include "base/standard_floats.h"
 #include "forest.h"
+#include "io/frozen_bytes.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,6 +29,12 @@ using Keys = nb::ndarray<std::uint8_t const, nb::shape<-1, 16>, nb::c_contig, nb
 
 using Bytes = nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// While the core works.
+struct InCore {
+    nb::gil_scoped_release unlocked;
+    StandardFloats floats;
+};
+
 template <typename Array>
 auto as_span(Array const& array) {
     return std::span(array.data(), array.size());
@@ -37,8 +45,8 @@ Matrix as_matrix(Rows const& rows) {
 }
 
 // Weights may be left out: then all of them are 1.
-std::vector<Vote> as_votes(Labels const& labels, std::optional<Counts> const& weights) {
-    std::vector<Vote> votes(labels.size());
+std::vector<WeightedLabel> as_votes(Labels const& labels, std::optional<Counts> const& weights) {
+    std::vector<WeightedLabel> votes(labels.size());
     for (std::size_t i = 0; i < votes.size(); ++i)
         votes[i] = {labels.data()[i], weights ? weights->data()[i] : 1};
     return votes;
@@ -53,20 +61,21 @@ Classes as_classes(Keys const& keys, std::optional<Counts> const& weights) {
     return classes;
 }
 
-nb::bytes to_bytes(std::vector<std::uint8_t> const& bytes) {
+template <typename Vector>
+nb::bytes to_bytes(Vector const& bytes) {
     return nb::bytes(bytes.data(), bytes.size());
 }
 
 // Hands a vector to NumPy without a copy.
-template <typename T>
-auto to_numpy(std::vector<T> vector, std::initializer_list<std::size_t> shape) {
-    auto* const owned = new std::vector<T>(std::move(vector));
-    nb::capsule const owner(owned, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
-    return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
+template <typename Vector>
+auto to_numpy(Vector vector, std::initializer_list<std::size_t> shape) {
+    auto owned = std::make_unique<Vector>(std::move(vector));
+    nb::capsule const owner(owned.get(), [](void* data) noexcept { delete static_cast<Vector*>(data); });
+    return nb::ndarray<nb::numpy, typename Vector::value_type>(owned.release()->data(), shape, owner);
 }
 
-template <typename T>
-auto to_numpy(std::vector<T> vector) {
+template <typename Vector>
+auto to_numpy(Vector vector) {
     std::size_t const n = vector.size();
     return to_numpy(std::move(vector), {n});
 }
@@ -93,6 +102,7 @@ Progress unstoppable_progress_to(nb::object const& callback) {
         nb::gil_scoped_acquire const locked;
         try {
             callback(n_done);
+        } catch (std::bad_alloc const&) {  // less important than the work
         } catch (nb::python_error& error) {
             is_interrupted = error.matches(PyExc_KeyboardInterrupt);
             if (is_interrupted)
@@ -135,12 +145,23 @@ void bind_params(nb::module_& m) {
         .def(nb::init<>())
         .def_rw("min_cached_rows", &Tuning::min_cached_rows)
         .def_rw("max_bytes_per_row", &Tuning::max_bytes_per_row)
+        .def_rw("reserve", &Tuning::reserve)
         .def_rw("min_alternate_rows", &Tuning::min_alternate_rows)
         .def_rw("max_alternate_share", &Tuning::max_alternate_share)
+        .def_rw("max_batch_beside_alternates", &Tuning::max_batch_beside_alternates)
         .def_rw("max_postponed_rows", &Tuning::max_postponed_rows)
-        .def_rw("min_sampled_rows", &Tuning::min_sampled_rows)
+        .def_rw("max_small_rows", &Tuning::max_small_rows)
+        .def_rw("max_small_classes", &Tuning::max_small_classes)
+        .def_rw("max_rows_with_bits", &Tuning::max_rows_with_bits)
+        .def_rw("look_ups_per_sort", &Tuning::look_ups_per_sort)
+        .def_rw("rows_per_look_up", &Tuning::rows_per_look_up)
+        .def_rw("rows_per_code", &Tuning::rows_per_code)
+        .def_rw("max_counted_rows", &Tuning::max_counted_rows)
         .def_rw("max_codes", &Tuning::max_codes)
-        .def_rw("reserve", &Tuning::reserve);
+        .def_rw("max_categories_with_bits", &Tuning::max_categories_with_bits)
+        .def_rw("max_laid_out_values", &Tuning::max_laid_out_values)
+        .def_rw("min_rows_for_threads", &Tuning::min_rows_for_threads)
+        .def_rw("max_waste", &Tuning::max_waste);
 }
 
 // A read-only property that is a copy of a vector.
@@ -170,6 +191,19 @@ void bind_results(nb::module_& m) {
     def_array(arrays, "n_ids", &TreeArrays::n_ids);
 }
 
+// For what Python computes on the way in: `with StandardFloats(): ...`
+void bind_floats(nb::module_& m) {
+    struct Block {
+        std::optional<StandardFloats> floats;
+    };
+    nb::class_<Block>(m, "StandardFloats")
+        .def(nb::init<>())
+        .def("__enter__", [](Block& self) { self.floats.emplace(); })
+        .def(
+            "__exit__", [](Block& self, nb::handle, nb::handle, nb::handle) { self.floats.reset(); }, "kind"_a.none(),
+            "error"_a.none(), "trace"_a.none());
+}
+
 void bind_errors(nb::module_& m) {
     nb::exception<InvalidArgument>(m, "InvalidArgument", PyExc_ValueError);
     nb::exception<UnknownRow>(m, "UnknownRow", PyExc_KeyError);
@@ -185,42 +219,42 @@ void bind_updates(nb::class_<Forest>& forest) {
             [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights, std::size_t n_threads,
                nb::object progress) {
                 auto const report = progress_to(progress);
-                nb::gil_scoped_release const unlocked;
+                InCore const unlocked;
                 self.fit(as_span(ids), as_matrix(rows), as_votes(labels, weights), {n_threads, false}, report);
             },
             "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "n_threads"_a, "progress"_a.none())
         .def(
-            "delete_rows",
-            [](Forest& self, Ids ids, std::size_t n_threads, bool lazy, nb::object progress) {
+            "update_rows",
+            [](Forest& self, Ids leaving, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights,
+               Keys class_keys, std::optional<Counts> class_weights, std::size_t n_threads, bool lazy,
+               nb::object progress) {
                 auto const report = unstoppable_progress_to(progress);
-                nb::gil_scoped_release const unlocked;
-                return self.delete_rows(as_span(ids), {n_threads, lazy}, report);
+                InCore const unlocked;
+                return self.update_rows(as_span(leaving), {as_span(ids), as_matrix(rows), as_votes(labels, weights)},
+                                        as_classes(class_keys, class_weights), {n_threads, lazy}, report);
             },
-            "ids"_a, "n_threads"_a, "lazy"_a, "progress"_a.none())
+            "leaving"_a, "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "class_keys"_a, "class_weights"_a.none(),
+            "n_threads"_a, "lazy"_a, "progress"_a.none())
         .def(
-            "add_rows",
-            [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights, Keys class_keys,
-               std::optional<Counts> class_weights, std::size_t n_threads, bool lazy, nb::object progress) {
-                auto const report = unstoppable_progress_to(progress);
-                nb::gil_scoped_release const unlocked;
-                return self.add_rows(as_span(ids), as_matrix(rows), as_votes(labels, weights),
-                                     as_classes(class_keys, class_weights), {n_threads, lazy}, report);
+            "compact",
+            [](Forest& self, std::size_t n_threads) {
+                InCore const unlocked;
+                self.compact({n_threads, false});
             },
-            "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "class_keys"_a, "class_weights"_a.none(), "n_threads"_a,
-            "lazy"_a, "progress"_a.none())
+            "n_threads"_a)
         .def(
             "deletion_cost",
-            [](Forest const& self, Ids ids, std::size_t n_threads, bool lazy) {
-                nb::gil_scoped_release const unlocked;
+            [](Forest& self, Ids ids, std::size_t n_threads, bool lazy) {
+                InCore const unlocked;
                 return self.deletion_cost(as_span(ids), {n_threads, lazy});
             },
             "ids"_a, "n_threads"_a, "lazy"_a)
         .def(
             "deletion_costs",
-            [](Forest const& self, Ids ids, std::size_t n_threads, bool lazy) {
+            [](Forest& self, Ids ids, std::size_t n_threads, bool lazy) {
                 std::vector<std::uint64_t> costs;
                 {
-                    nb::gil_scoped_release const unlocked;
+                    InCore const unlocked;
                     costs = self.deletion_costs(as_span(ids), {n_threads, lazy});
                 }
                 return to_numpy(std::move(costs));
@@ -235,7 +269,7 @@ void bind_reading(nb::class_<Forest>& forest) {
             [](Forest& self, Rows rows, std::size_t n_threads) {
                 ClassShares result;
                 {
-                    nb::gil_scoped_release const unlocked;
+                    InCore const unlocked;
                     result = self.predict(as_matrix(rows), {n_threads, false});
                 }
                 return to_numpy(std::move(result.shares), {rows.shape(0), result.n_classes});
@@ -244,7 +278,7 @@ void bind_reading(nb::class_<Forest>& forest) {
         .def(
             "fingerprint",
             [](Forest& self, std::size_t n_threads) {
-                nb::gil_scoped_release const unlocked;
+                InCore const unlocked;
                 return hex(self.fingerprint({n_threads, false}));
             },
             "n_threads"_a)
@@ -252,42 +286,42 @@ void bind_reading(nb::class_<Forest>& forest) {
             "verify",
             [](Forest& self, std::size_t n_threads, nb::object progress) {
                 auto const report = progress_to(progress);
-                nb::gil_scoped_release const unlocked;
+                InCore const unlocked;
                 return self.verify({n_threads, false}, report);
             },
             "n_threads"_a, "progress"_a.none())
         .def(
             "check",
-            [](Forest const& self, std::size_t n_threads) {
-                nb::gil_scoped_release const unlocked;
+            [](Forest& self, std::size_t n_threads) {
+                InCore const unlocked;
                 return self.check({n_threads, false});
             },
             "n_threads"_a)
         .def(
             "tree_arrays",
             [](Forest& self, std::size_t tree) {
-                nb::gil_scoped_release const unlocked;
+                InCore const unlocked;
                 return self.tree_arrays(tree);
             },
             "tree"_a)
         .def("rows_as_bytes",
              [](Forest const& self) {
-                 std::vector<std::uint8_t> bytes;
+                 WipedVector<std::uint8_t> bytes;
                  {
-                     nb::gil_scoped_release const unlocked;
+                     InCore const unlocked;
                      bytes = self.rows_as_bytes();
                  }
-                 return to_bytes(bytes);
+                 return to_numpy(std::move(bytes));
              })
         .def(
             "tree_as_bytes",
             [](Forest& self, std::size_t tree) {
-                std::vector<std::uint8_t> bytes;
+                WipedVector<std::uint8_t> bytes;
                 {
-                    nb::gil_scoped_release const unlocked;
+                    InCore const unlocked;
                     bytes = self.tree_as_bytes(tree);
                 }
-                return to_bytes(bytes);
+                return to_numpy(std::move(bytes));
             },
             "tree"_a)
         .def(
@@ -297,14 +331,14 @@ void bind_reading(nb::class_<Forest>& forest) {
                 std::vector<std::span<std::uint8_t const>> tree_spans;
                 for (Bytes const& tree : trees)
                     tree_spans.push_back(as_span(tree));
-                nb::gil_scoped_release const unlocked;
+                InCore const unlocked;
                 self.restore(as_span(rows), tree_spans, {n_threads, false}, report);
             },
             "rows"_a, "trees"_a, "n_threads"_a, "progress"_a.none())
         .def(
             "freeze",
             [](Forest& self, Labels classes, std::size_t n_threads) {
-                nb::gil_scoped_release const unlocked;
+                InCore const unlocked;
                 return self.freeze(as_span(classes), {n_threads, false});
             },
             "classes"_a, "n_threads"_a)
@@ -312,17 +346,17 @@ void bind_reading(nb::class_<Forest>& forest) {
              [](Forest const& self) {
                  std::vector<Count> totals;
                  {
-                     nb::gil_scoped_release const unlocked;
+                     InCore const unlocked;
                      totals = self.class_totals();
                  }
                  return to_numpy(std::move(totals));
              })
-        .def("memory", &Forest::memory, nb::call_guard<nb::gil_scoped_release>())
+        .def("memory", &Forest::memory, nb::call_guard<InCore>())
         .def("ids",
              [](Forest const& self) {
                  std::vector<RowId> ids;
                  {
-                     nb::gil_scoped_release const unlocked;
+                     InCore const unlocked;
                      ids = self.ids();
                  }
                  return to_numpy(std::move(ids));
@@ -332,7 +366,7 @@ void bind_reading(nb::class_<Forest>& forest) {
             [](Forest const& self, Ids ids) {
                 std::vector<std::uint8_t> held;
                 {
-                    nb::gil_scoped_release const unlocked;
+                    InCore const unlocked;
                     held = self.holds(as_span(ids));
                 }
                 return to_numpy(std::move(held));
@@ -342,16 +376,17 @@ void bind_reading(nb::class_<Forest>& forest) {
              [](Forest const& self) {
                  std::vector<std::uint8_t> bytes;
                  {
-                     nb::gil_scoped_release const unlocked;
+                     InCore const unlocked;
                      bytes = self.raw_data();
                  }
                  return to_bytes(bytes);
              })
-        .def_prop_ro("n_rows", &Forest::n_rows, nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("n_rows", &Forest::n_rows, nb::call_guard<InCore>())
         .def_prop_ro("n_trees", &Forest::n_trees)
-        .def_prop_ro("n_classes", &Forest::n_classes, nb::call_guard<nb::gil_scoped_release>())
-        .def_prop_ro("n_nodes_hashed", &Forest::n_nodes_hashed, nb::call_guard<nb::gil_scoped_release>())
-        .def_prop_ro("n_unbuilt", &Forest::n_unbuilt, nb::call_guard<nb::gil_scoped_release>());
+        .def_prop_ro("n_classes", &Forest::n_classes, nb::call_guard<InCore>())
+        .def_prop_ro("n_updates", &Forest::n_updates, nb::call_guard<InCore>())
+        .def_prop_ro("n_nodes_hashed", &Forest::n_nodes_hashed, nb::call_guard<InCore>())
+        .def_prop_ro("n_unbuilt", &Forest::n_unbuilt, nb::call_guard<InCore>());
 }
 
 void bind_frozen(nb::module_& m) {
@@ -359,16 +394,16 @@ void bind_frozen(nb::module_& m) {
         .def_static(
             "from_bytes",
             [](Bytes bytes, Counts n_categories) {
-                nb::gil_scoped_release const unlocked;
-                return FrozenForest::from_bytes(as_span(bytes), Schema(as_span(n_categories)));
+                InCore const unlocked;
+                return read_frozen(as_span(bytes), Schema(as_span(n_categories)));
             },
             "bytes"_a, "n_categories"_a)
         .def("as_bytes",
              [](FrozenForest const& self) {
-                 std::vector<std::uint8_t> bytes;
+                 WipedVector<std::uint8_t> bytes;
                  {
-                     nb::gil_scoped_release const unlocked;
-                     bytes = self.as_bytes();
+                     InCore const unlocked;
+                     bytes = write_frozen(self);
                  }
                  return to_bytes(bytes);
              })
@@ -377,7 +412,7 @@ void bind_frozen(nb::module_& m) {
             [](FrozenForest const& self, Rows rows, std::size_t n_threads) {
                 std::vector<double> shares;
                 {
-                    nb::gil_scoped_release const unlocked;
+                    InCore const unlocked;
                     shares = self.predict(as_matrix(rows), n_threads);
                 }
                 return to_numpy(std::move(shares), {rows.shape(0), self.n_classes()});
@@ -403,6 +438,7 @@ void bind_frozen(nb::module_& m) {
 NB_MODULE(_core, m) {
     bind_params(m);
     bind_results(m);
+    bind_floats(m);
     bind_errors(m);
     bind_frozen(m);
     nb::class_<Forest> forest(m, "Forest");

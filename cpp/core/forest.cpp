@@ -1,16 +1,18 @@
 #include "forest.h"
 
 #include <algorithm>
-#include <atomic>
+#include <new>
 #include <numeric>
+#include <type_traits>
 
-#include "consistency.h"
-#include "dense_rows.h"
-#include "error.h"
-#include "hash.h"
-#include "routes.h"
-#include "serialize.h"
-#include "walk.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/room.h"
+#include "data/occupancy.h"
+#include "io/serialize.h"
+#include "predict/grown_tree.h"
+#include "predict/walk.h"
+#include "tree/consistency.h"
 
 namespace deciduous {
 
@@ -28,106 +30,262 @@ bool has_rows(Tree const& tree) {
     return root.is_split() || root.n_rows() > 0;
 }
 
+UpdateCost sum_of(std::span<UpdateCost const> costs) {
+    UpdateCost total;
+    for (UpdateCost const& cost : costs)
+        total.merge(cost);
+    return total;
+}
+
+// What is to be told of the first tree of which there is something to tell.
+std::optional<std::string> first_of(std::span<std::optional<std::string> const> findings, char const* separator) {
+    for (std::size_t t = 0; t < findings.size(); ++t)
+        if (findings[t])
+            return "tree " + std::to_string(t) + separator + *findings[t];
+    return std::nullopt;
+}
+
 }  // namespace
 
-// Marks the forest as broken while it changes: if something is thrown half way, nobody may use what is left. What was
-// laid out from the trees before goes, and with it what it knew of rows.
+// Grows a tree, whichever it is, from all of its rows.
+constexpr auto grow_tree = [](std::size_t, Tree& tree, RowGroup& rows, Grower& grower) {
+    grower.grow(tree, Tree::kRoot, rows, tree.root());
+};
+
+// While the forest changes. If something is thrown half way, the trees go: they follow from the rows. What was laid out
+// from the trees before goes in any case, and with it what it knew of rows.
 class Forest::Mutation {
 public:
-    explicit Mutation(Forest& forest) : forest_(forest) {
-        forest_.require_intact();
-        forest_.is_broken_ = true;
-        forest_.routed_ = {};
+    explicit Mutation(Forest& forest) : forest_(forest) { give_back(forest_.flat_trees_); }
+    ~Mutation() {
+        if (is_done_)
+            return;
+        give_back(forest_.trees_);
+        give_back(forest_.scratches_);
     }
-    void done() { forest_.is_broken_ = false; }
+    Mutation(Mutation const&) = delete;
+    Mutation& operator=(Mutation const&) = delete;
+    void done() { is_done_ = true; }
 
 private:
     Forest& forest_;
+    bool is_done_ = false;
+};
+
+// Rows that come in, and maybe classes with them. They go again unless they are told to stay.
+class Forest::Arrival {
+public:
+    Arrival(Forest& forest, NewRows const& rows, Classes classes, std::size_t n_threads)
+        : forest_(forest), former_classes_(forest.classes_), former_totals_(forest.totals_) {
+        std::vector<Count> totals = former_totals_;
+        totals.resize(std::max(totals.size(), classes.keys.size()), 0);
+        slots_ = forest_.data_.insert(rows.ids, rows.rows, rows.votes, n_threads);
+        // From here on nothing can fail.
+        std::ranges::sort(slots_);
+        for (WeightedLabel const vote : rows.votes)
+            totals[vote.label] += vote.weight;
+        if (totals.size() > former_totals_.size())
+            forest_.classes_ = std::move(classes);
+        forest_.totals_ = std::move(totals);
+    }
+    ~Arrival() {
+        if (!stays_) {
+            forest_.data_.erase(slots_);
+            forest_.classes_ = std::move(former_classes_);
+            forest_.totals_ = std::move(former_totals_);
+        }
+        forest_.data_.forget_preparations();
+    }
+    Arrival(Arrival const&) = delete;
+    Arrival& operator=(Arrival const&) = delete;
+
+    [[nodiscard]] std::span<Slot const> slots() const { return slots_; }  // ascending
+    [[nodiscard]] bool brings_classes() const { return forest_.totals_.size() > former_totals_.size(); }
+    void stay() { stays_ = true; }
+
+private:
+    Forest& forest_;
+    Classes former_classes_;
+    std::vector<Count> former_totals_;
+    std::vector<Slot> slots_;
+    bool stays_ = false;
 };
 
 Forest::Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes)
     : params_(params),
       tuning_(tuning),
-      data_(std::move(schema), tuning.max_codes),
+      data_(std::move(schema), tuning),
       classes_(std::move(classes)),
-      totals_(classes_.keys.size(), 0) {
-    trees_.reserve(params.n_trees);
-    for (std::uint32_t t = 0; t < params.n_trees; ++t)
-        trees_.emplace_back(root_key(params.seed, t), totals_.size());
+      totals_(classes_.keys.size(), 0),
+      trees_(empty_trees()) {}
+
+std::vector<Tree> Forest::empty_trees() const {
+    std::vector<Tree> trees;
+    trees.reserve(params_.n_trees);
+    for (std::uint32_t t = 0; t < params_.n_trees; ++t)
+        trees.emplace_back(root_key(params_.seed, t), totals_.size());
+    return trees;
+}
+
+// ------------------------------------------------------------------------------------------------------------- locks
+
+Forest::Reading Forest::reading() const {
+    Reading lock(mutex_);
+    require_intact();
+    return lock;
+}
+
+// Alone, with all trees.
+Forest::Writing Forest::writing(Execution const& how) {
+    Writing lock(mutex_);
+    require_intact();
+    grow_missing(how.n_threads);
+    return lock;
+}
+
+// Calls the reader while nobody changes anything and all trees are there.
+template <typename Reader>
+decltype(auto) Forest::read_trees(Execution const& how, Reader const& reader) {
+    {
+        Reading const lock = reading();
+        if (!trees_.empty())
+            return reader();
+    }
+    Writing const lock = writing(how);
+    return reader();
 }
 
 void Forest::require_intact() const {
-    if (is_broken_)
+    if (is_torn_)
         throw BrokenForest(
-            "An earlier call failed or was stopped while it changed this forest. Fit it again, or load a saved one.");
+            "Another thread was changing this forest when this process was forked from its parent, so the copy of it "
+            "here is half changed. Fork while nothing changes it, or load a saved one here.");
 }
 
-std::vector<std::unique_ptr<Worker>> Forest::make_workers(std::size_t n) const {
-    std::vector<std::unique_ptr<Worker>> workers;
-    for (std::size_t i = 0; i < n; ++i)
-        workers.push_back(std::make_unique<Worker>(data_.n_attributes()));
-    return workers;
+// In a forked process. What others were reading is whole; what one had alone is not.
+void Forest::forget_other_threads() {
+    is_torn_ = is_torn_ || mutex_.is_exclusive();
+    if (!flat_trees_mutex_.try_lock())
+        new (&flat_trees_) std::vector<FlatTree>();  // lost, as it may be half made
+    new (&flat_trees_mutex_) std::mutex();
+    new (&mutex_) FairSharedMutex();
 }
 
-Grower Forest::grower(Worker& worker) const {
-    return {context(), worker};
+void Forest::grow_missing(std::size_t n_threads) {
+    if (!trees_.empty())
+        return;
+    Mutation mutation(*this);
+    make_trees(data_.slots(), {n_threads, false}, {}, grow_tree);
+    mutation.done();
 }
 
 TreeContext Forest::context() const {
     return {params_, tuning_, data_, totals_.size(), classes_.weights};
 }
 
-std::vector<std::uint32_t> Forest::trees_of(RowId id) const {
-    std::vector<std::uint32_t> trees(params_.n_trees);
-    std::iota(trees.begin(), trees.end(), 0U);
-    Key const row_key = hash(params_.seed, kOccupancy, static_cast<std::uint64_t>(id));
-    std::ranges::nth_element(trees, trees.begin() + (params_.trees_per_row - 1), {},
-                             [row_key](std::uint32_t t) { return hash(row_key, t); });
-    trees.resize(params_.trees_per_row);
-    return trees;
+// ------------------------------------------------------------------------------------------------ trees and threads
+
+// Calls the function with each item below n_items and the scratch of the thread that calls.
+template <typename Function>
+void Forest::for_each(std::size_t n_items, Scratches& scratches, std::size_t n_threads, Function const& function,
+                      Progress const& progress) const {
+    parallel_for_with(
+        scratches, [this] { return std::make_unique<ThreadScratch>(data_.n_attributes()); }, n_items, n_threads,
+        [&](std::size_t item, std::unique_ptr<ThreadScratch> const& its) { function(item, *its); }, progress);
 }
 
-// The rows of each tree among these; empty if every tree has all of them.
+// Calls the function with the number of each tree; gives what it returned, if anything, in the order of the trees.
+template <typename Function>
+auto Forest::for_each_tree(Scratches& scratches, std::size_t n_threads, Function const& function,
+                           Progress const& progress) const {
+    using Result = std::invoke_result_t<Function const&, std::size_t, ThreadScratch&>;
+    if constexpr (std::is_void_v<Result>) {
+        for_each(trees_.size(), scratches, n_threads, function, progress);
+    } else {
+        std::vector<Result> results(trees_.size());
+        auto const keep = [&](std::size_t t, ThreadScratch& scratch) { results[t] = function(t, scratch); };
+        for_each(trees_.size(), scratches, n_threads, keep, progress);
+        return results;
+    }
+}
+
+// Some rows, tree by tree: those that were drawn for a tree, or all of them if each tree has all.
 template <typename Row>
-std::vector<std::vector<Row>> Forest::rows_by_tree(std::span<Row const> rows) const {
+class Forest::RowsByTree {
+public:
+    using Drawn = std::vector<std::vector<std::remove_const_t<Row>>>;
+
+    explicit RowsByTree(std::span<Row> all) : all_(all) {}
+    explicit RowsByTree(Drawn drawn) : drawn_(std::move(drawn)) {}
+
+    [[nodiscard]] std::span<Row> operator[](std::size_t tree) { return drawn_.empty() ? all_ : drawn_[tree]; }
+
+private:
+    std::span<Row> all_;
+    Drawn drawn_;
+};
+
+// `progress` hears nothing new, but may stop it.
+template <typename Row>
+Forest::RowsByTree<Row> Forest::rows_by_tree(std::span<Row> rows, std::size_t n_threads,
+                                             Progress const& progress) const {
+    constexpr std::size_t kRanksPerPart = std::size_t{1} << 20;
     if (params_.trees_per_row == params_.n_trees)
-        return {};
-    std::vector<std::vector<Row>> by_tree(params_.n_trees);
-    for (Row const& row : rows)
-        for (std::uint32_t const t : trees_of(data_.id(slot_of(row))))
-            by_tree[t].push_back(row);
-    return by_tree;
+        return RowsByTree<Row>(rows);
+    std::size_t const n_per_row = params_.trees_per_row;
+    std::vector<std::uint32_t> trees(rows.size() * n_per_row);
+    std::size_t const n_in_part = kRanksPerPart / params_.n_trees + 1;
+    std::size_t const n_parts = (rows.size() + n_in_part - 1) / n_in_part;
+    std::vector<Occupancy> occupancies;
+    parallel_for_with(
+        occupancies, [this] { return Occupancy(params_); }, n_parts, n_threads,
+        [&](std::size_t part, Occupancy& occupancy) {
+            for (std::size_t i = part * n_in_part; i < std::min(rows.size(), (part + 1) * n_in_part); ++i)
+                std::ranges::copy(occupancy.trees_of(data_.id(slot_of(rows[i]))), &trees[i * n_per_row]);
+        },
+        progress ? [&](std::size_t) { progress(0); } : Progress{});
+    typename RowsByTree<Row>::Drawn drawn(params_.n_trees);
+    for (std::size_t i = 0; i < trees.size(); ++i)
+        drawn[trees[i]].push_back(rows[i / n_per_row]);
+    return RowsByTree<Row>(std::move(drawn));
 }
 
 // ---------------------------------------------------------------------------------------------------- fit and update
 
-void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
-                 Progress const& progress) {
-    std::unique_lock const lock(mutex_);
+void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<WeightedLabel const> votes,
+                 Execution const& how, Progress const& progress) {
+    Writing const lock(mutex_);
+    require_intact();
     data_.require_insertable(ids, votes, totals_.size());
     Mutation mutation(*this);
-    make_trees(ids, rows, votes, how, progress, [&](std::size_t t, std::vector<Slot>& tree_rows, Grower& its_grower) {
-        its_grower.grow(trees_[t], Tree::kRoot, tree_rows, trees_[t].root());
-    });
+    Arrival arrival(*this, {ids, rows, votes}, {}, how.n_threads);
+    make_trees(arrival.slots(), how, progress, grow_tree);
+    arrival.stay();
     mutation.done();
 }
 
-// Takes the rows in, and calls the function with each tree's number, rows and grower.
+// Makes all trees: calls the function with the number, the beginnings, the rows and the grower of each.
 template <typename Function>
-void Forest::make_trees(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
-                        Execution const& how, Progress const& progress, Function const& make) {
-    std::vector<Slot> const slots = data_.insert(ids, rows, votes, how.n_threads);
-    for (Slot const slot : slots)
-        totals_[data_.vote(slot).label] += data_.vote(slot).weight;
-    auto const by_tree = rows_by_tree<Slot>(slots);
-    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
-    parallel_for(
-        trees_.size(), how.n_threads,
-        [&](std::size_t t, std::size_t worker) {
-            std::vector<Slot> tree_rows = by_tree.empty() ? slots : by_tree[t];
-            Grower its_grower = grower(*workers[worker]);
-            make(t, tree_rows, its_grower);
-            trees_[t].trim();
+void Forest::make_trees(std::span<Slot const> rows, Execution const& how, Progress const& progress,
+                        Function const& make) {
+    trees_.clear();
+    trees_.reserve(params_.n_trees);
+    std::generate_n(std::back_inserter(trees_), params_.n_trees, Tree::unmade);
+    RowGroup all;
+    group_by_class(rows, data_.labels(), totals_.size(), all);
+    auto by_tree = rows_by_tree(std::span<Slot const>(all.slots), how.n_threads, progress);
+    for_each_tree(
+        how.n_threads,
+        [&](std::size_t t, ThreadScratch& scratch) {
+            Pool<RowGroup>::Loan const its_rows(scratch.row_groups);
+            if (by_tree[t].size() == all.slots.size())
+                *its_rows = all;
+            else
+                group_by_class(by_tree[t], data_.labels(), totals_.size(), *its_rows);
+            Grower its_grower = grower(scratch);
+            scratch.growing.start(root_key(params_.seed, static_cast<std::uint32_t>(t)), totals_.size());
+            make(t, scratch.growing, *its_rows, its_grower);
+            trees_[t] = scratch.growing.packed();
         },
         progress);
 }
@@ -150,107 +308,116 @@ std::vector<Slot> Forest::find_slots(std::span<RowId const> ids) const {
 }
 
 UpdateCost Forest::update_trees(Changes const& changes, Execution const& how, Progress const& progress) {
-    auto removed_by_tree = rows_by_tree<ChangedRow>(changes.removed);
-    auto added_by_tree = rows_by_tree<ChangedRow>(changes.added);
-    bool const all_in_all = params_.trees_per_row == params_.n_trees;
-    std::size_t const n_needed = n_workers(trees_.size(), how.n_threads);
-    if (workers_.size() < n_needed)
-        workers_ = make_workers(n_needed);
-    std::vector<UpdateCost> costs(n_needed);
-    TreeContext const its_context = context();
-    parallel_for(
-        trees_.size(), how.n_threads,
-        [&](std::size_t t, std::size_t worker) {
-            Changes const its_changes = all_in_all ? changes : Changes{removed_by_tree[t], added_by_tree[t]};
-            costs[worker].merge(apply_update(its_context, trees_[t], its_changes, how.lazy, *workers_[worker]));
-        },
-        progress);
-    UpdateCost total;
-    for (UpdateCost const& cost : costs)
-        total.merge(cost);
-    return total;
+    auto removed = rows_by_tree(changes.removed, how.n_threads);
+    auto added = rows_by_tree(changes.added, how.n_threads);
+    auto const update = [&](std::size_t t, ThreadScratch& scratch) {
+        UpdateCost cost = apply_update(context(), trees_[t], {removed[t], added[t]}, how.lazy, scratch);
+        tidy(trees_[t]);
+        return cost;
+    };
+    return sum_of(for_each_tree(scratches_, how.n_threads, update, progress));
 }
 
-UpdateCost Forest::delete_rows(std::span<RowId const> ids, Execution const& how, Progress const& progress) {
-    std::unique_lock const lock(mutex_);
-    require_intact();
-    std::vector<Slot> const slots = find_slots(ids);
-    Mutation mutation(*this);
-    ChangedRows rows(data_, slots);
-    UpdateCost cost = update_trees({rows.all(), {}}, how, progress);
-    apply_to_counts(totals_, {rows.all(), {}});
-    data_.erase(slots);
-    for (auto const& worker : workers_)
-        worker->wipe_values();
-    mutation.done();
+UpdateCost Forest::update_rows(std::span<RowId const> leaving, NewRows const& coming, Classes classes,
+                               Execution const& how, Progress const& progress) {
+    Writing const lock = writing(how);
+    std::vector<Slot> const removed_slots = find_slots(leaving);
+    data_.require_insertable(coming.ids, coming.votes, std::max(totals_.size(), classes.keys.size()), removed_slots);
+    data_.prepare_to_erase(removed_slots.size() + coming.ids.size());
+    UpdateCost cost;
+    {
+        Mutation mutation(*this);
+        Arrival arrival(*this, coming, std::move(classes), how.n_threads);
+        if (arrival.brings_classes())
+            for (Tree& tree : trees_)
+                tree.widen(totals_.size());
+        ChangedRows removed(data_, removed_slots, tuning_.max_laid_out_values);
+        ChangedRows added(data_, arrival.slots(), tuning_.max_laid_out_values);
+        cost = update_trees({removed.all(), added.all()}, how, progress);
+        // From here on nothing can fail.
+        apply_to_counts(totals_, {removed.all(), {}});
+        data_.erase(removed_slots);
+        ++n_updates_;
+        arrival.stay();
+        mutation.done();
+    }
+    if (!removed_slots.empty())
+        for (auto const& scratch : scratches_)
+            scratch->wipe_values();
+    tidy_rows(how.n_threads);
+    wipe_dead_stack();
     return cost;
 }
 
-UpdateCost Forest::add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes,
-                            Classes classes, Execution const& how, Progress const& progress) {
-    std::unique_lock const lock(mutex_);
-    require_intact();
-    data_.require_insertable(ids, votes, std::max(totals_.size(), classes.keys.size()));
+// ------------------------------------------------------------------------------------------------------------ memory
+
+void Forest::compact(Execution const& how) {
+    Writing const lock = writing(how);
+    lay_out_rows(how.n_threads);
+    give_back(scratches_);
+}
+
+// Gives rows new slots without gaps, and lays all trees out with them.
+void Forest::lay_out_rows(std::size_t n_threads) {
+    Dataset compact = data_.compacted();
+    std::vector<Slot> new_slots(data_.n_slots());
+    Slot n_used = 0;
+    for (Slot const slot : data_.slots())
+        new_slots[slot] = n_used++;
     Mutation mutation(*this);
-    set_classes(std::move(classes));
-    std::vector<Slot> slots = data_.insert(ids, rows, votes, how.n_threads);
-    std::ranges::sort(slots);
-    ChangedRows added(data_, slots);
-    apply_to_counts(totals_, {{}, added.all()});
-    UpdateCost cost = update_trees({{}, added.all()}, how, progress);
+    for_each_tree(n_threads, [&](std::size_t t, ThreadScratch&) { trees_[t].lay_out(new_slots); });
+    data_ = std::move(compact);
     mutation.done();
-    return cost;
 }
 
-void Forest::set_classes(Classes classes) {
-    if (classes.keys.size() <= classes_.keys.size())
-        return;
-    classes_ = std::move(classes);
-    totals_.resize(classes_.keys.size(), 0);
-    for (Tree& tree : trees_)
-        tree.widen(totals_.size());
+// Lay out what has become wasteful, unless there is not even the memory for that.
+void Forest::tidy_rows(std::size_t n_threads) {
+    try {
+        if (data_.is_wasteful(tuning_.max_waste))
+            lay_out_rows(n_threads);
+    } catch (std::bad_alloc const&) {
+    }
 }
 
-UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& how) const {
-    std::shared_lock const lock(mutex_);
-    require_intact();
-    ChangedRows rows(data_, find_slots(ids));
-    auto by_tree = rows_by_tree<ChangedRow>(rows.all());
-    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
-    std::vector<UpdateCost> costs(workers.size());
-    TreeContext const its_context = context();
-    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
-        Changes const changes{by_tree.empty() ? rows.all() : std::span(by_tree[t]), {}};
-        costs[worker].merge(plan_update(its_context, trees_[t], changes, how.lazy, *workers[worker]));
+void Forest::tidy(Tree& tree) const {
+    try {
+        if (tree.is_wasteful(tuning_.max_waste))
+            tree.lay_out({});
+    } catch (std::bad_alloc const&) {
+    }
+}
+
+UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& how) {
+    return read_trees(how, [&] {
+        ChangedRows rows(data_, find_slots(ids), tuning_.max_laid_out_values);
+        auto by_tree = rows_by_tree(rows.all(), how.n_threads);
+        return sum_of(for_each_tree(how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
+            return plan_update(context(), trees_[t], {by_tree[t], {}}, how.lazy, scratch);
+        }));
     });
-    UpdateCost total;
-    for (UpdateCost const& cost : costs)
-        total.merge(cost);
-    return total;
 }
 
-std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Execution const& how) const {
-    std::shared_lock const lock(mutex_);
-    require_intact();
-    (void)find_slots(ids);
-    auto const workers = make_workers(n_workers(ids.size(), how.n_threads));
-    std::vector<std::uint64_t> costs(ids.size(), 0);
-    TreeContext const its_context = context();
-    bool const all_in_all = params_.trees_per_row == params_.n_trees;
-    parallel_for(ids.size(), how.n_threads, [&](std::size_t i, std::size_t worker) {
-        Slot const slot = *data_.find(ids[i]);
-        ChangedRows row(data_, {&slot, 1});
-        auto const add_tree = [&](std::uint32_t t) {
-            Changes const changes{row.all(), {}};
-            costs[i] += plan_update(its_context, trees_[t], changes, how.lazy, *workers[worker]).total_rows_retrained();
-        };
-        if (all_in_all)
-            for (std::uint32_t t = 0; t < params_.n_trees; ++t)
-                add_tree(t);
-        else
-            std::ranges::for_each(trees_of(ids[i]), add_tree);
+std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Execution const& how) {
+    return read_trees(how, [&] {
+        (void)find_slots(ids);
+        std::vector<std::uint64_t> costs(ids.size(), 0);
+        bool const all_in_all = params_.trees_per_row == params_.n_trees;
+        Scratches scratches;
+        for_each(ids.size(), scratches, how.n_threads, [&](std::size_t i, ThreadScratch& scratch) {
+            Slot const slot = *data_.find(ids[i]);
+            ChangedRows row(data_, {&slot, 1}, tuning_.max_laid_out_values);
+            auto const add_tree = [&](std::uint32_t t) {
+                costs[i] +=
+                    plan_update(context(), trees_[t], {row.all(), {}}, how.lazy, scratch).total_rows_retrained();
+            };
+            if (all_in_all)
+                for (std::uint32_t t = 0; t < params_.n_trees; ++t)
+                    add_tree(t);
+            else
+                std::ranges::for_each(Occupancy(params_).trees_of(ids[i]), add_tree);
+        });
+        return costs;
     });
-    return costs;
 }
 
 // -------------------------------------------------------------------------------------------------- lazy subtrees
@@ -264,46 +431,55 @@ std::size_t Forest::count_unbuilt() const {
 
 // Builds whatever was postponed.
 void Forest::build_all(std::size_t n_threads) {
-    require_intact();
     if (count_unbuilt() == 0)
         return;
     Mutation mutation(*this);
-    auto const workers = make_workers(n_workers(trees_.size(), n_threads));
-    parallel_for(trees_.size(), n_threads,
-                 [&](std::size_t t, std::size_t worker) { expand_all(trees_[t], *workers[worker]); });
+    for_each_tree(n_threads, [&](std::size_t t, ThreadScratch& scratch) {
+        expand_all(trees_[t], scratch);
+        tidy(trees_[t]);
+    });
     mutation.done();
 }
 
-void Forest::expand_all(Tree& tree, Worker& worker) const {
-    std::vector<std::pair<NodeIndex, Place>> pending{{Tree::kRoot, tree.root()}};
+void Forest::expand_all(Tree& tree, ThreadScratch& scratch) const {
+    std::vector<std::pair<NodeIndex, NodePath>> pending{{Tree::kRoot, tree.root()}};
     while (!pending.empty()) {
-        auto const [index, place] = pending.back();
+        auto const [index, path] = pending.back();
         pending.pop_back();
         Node const node = tree.node(index);
         if (node.kind == NodeKind::unbuilt)
-            grower(worker).expand(tree, index, place, false);
+            grower(scratch).expand(tree, index, path, false);
         else if (node.is_split())
             for (Side const side : {Side::left, Side::right})
-                pending.emplace_back(node.child(side), place.child(side));
+                pending.emplace_back(node.child(side), path.child(side));
     }
 }
 
 // Builds as much of the tree as these rows need to find their leaves.
-void Forest::expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const {
-    for (std::size_t i = 0; i < rows.n_rows && tree.n_unbuilt() > 0; ++i) {
-        NodeIndex index = Tree::kRoot;
-        Place place = tree.root();
-        while (true) {
-            if (tree.node(index).kind == NodeKind::unbuilt)
-                grower(worker).expand(tree, index, place, true);
-            Node const& node = tree.node(index);
-            if (!node.is_split())
-                break;
-            Side const side =
-                data_.schema().value(rows.row(i), node.attribute) <= node.threshold() ? Side::left : Side::right;
-            index = node.child(side);
-            place = place.child(side);
-        }
+void Forest::expand_reached(Tree& tree, Matrix const& rows, ThreadScratch& scratch) const {
+    struct Reached {
+        NodeIndex index;
+        NodePath path;
+        std::span<std::size_t> rows;
+    };
+    std::vector<std::size_t> numbers(rows.n_rows);
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    std::vector<Reached> pending{{Tree::kRoot, tree.root(), numbers}};
+    while (!pending.empty() && tree.n_unbuilt() > 0) {
+        auto const [index, path, its_rows] = pending.back();
+        pending.pop_back();
+        if (its_rows.empty())
+            continue;
+        if (tree.node(index).kind == NodeKind::unbuilt)
+            grower(scratch).expand(tree, index, path, true);
+        Node const node = tree.node(index);
+        if (!node.is_split())
+            continue;
+        auto const right = std::ranges::partition(its_rows, [&, its = node](std::size_t i) {
+            return data_.schema().value(rows.row(i), its.attribute) <= its.threshold();
+        });
+        pending.push_back({node.child(Side::left), path.child(Side::left), {its_rows.begin(), right.begin()}});
+        pending.push_back({node.child(Side::right), path.child(Side::right), right});
     }
 }
 
@@ -311,16 +487,16 @@ void Forest::expand_reached(Tree& tree, Matrix const& rows, Worker& worker) cons
 
 ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
     {
-        std::shared_lock const lock(mutex_);
-        require_intact();
-        if (count_unbuilt() == 0)
+        Reading const lock = reading();
+        if (!trees_.empty() && count_unbuilt() == 0)
             return predict_built(rows, how.n_threads);
     }
-    std::unique_lock const lock(mutex_);
-    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
+    Writing const lock = writing(how);
     Mutation mutation(*this);
-    parallel_for(trees_.size(), how.n_threads,
-                 [&](std::size_t t, std::size_t worker) { expand_reached(trees_[t], rows, *workers[worker]); });
+    for_each_tree(how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
+        expand_reached(trees_[t], rows, scratch);
+        tidy(trees_[t]);
+    });
     mutation.done();
     return predict_built(rows, how.n_threads);
 }
@@ -330,192 +506,145 @@ ClassShares Forest::predict_built(Matrix const& rows, std::size_t n_threads) con
         throw EmptyForest("The forest holds no rows.");
     std::size_t const n_classes = totals_.size();
     ClassShares result{std::vector<double>(rows.n_rows * n_classes, 0.0), n_classes};
-    if (auto const trees = routes_for(rows.n_rows, n_threads); !trees.empty())
-        add_leaf_shares(trees, rows, data_.schema(), n_classes, n_threads, result.shares);
-    else
-        for_dense_chunks(rows, data_.schema(), 1, n_threads, [&](DenseRows const& dense, std::size_t begin) {
-            add_shares_of_few(dense, std::span(result.shares).subspan(begin * n_classes));
-        });
-    auto const n_trees_with_rows = static_cast<double>(std::ranges::count_if(trees_, has_rows));
-    for (double& share : result.shares)
-        share /= n_trees_with_rows;
+    auto const add_shares = [&]<typename WalkedTree>(std::vector<WalkedTree> const& trees) {
+        add_shares_of_rows<WalkedTree>(trees, rows, data_.schema(), n_classes, n_threads, result.shares);
+        for (double& share : result.shares)
+            share /= static_cast<double>(trees.size());
+    };
+    if (auto const flat_trees = flat_trees_for(rows.n_rows, n_threads); !flat_trees.empty()) {
+        add_shares(flat_trees);
+    } else {
+        std::vector<GrownTree> trees;
+        for (Tree const* const tree : trees_with_rows())
+            trees.emplace_back(*tree, classes_.weights);
+        add_shares(trees);
+    }
     return result;
 }
 
+std::vector<Tree const*> Forest::trees_with_rows() const {
+    std::vector<Tree const*> trees;
+    for (Tree const& tree : trees_)
+        if (has_rows(tree))
+            trees.push_back(&tree);
+    return trees;
+}
+
 // The trees with rows, laid out, if that was done since the last change or pays for so many rows; else nothing. Laying
-// out four nodes takes about as long as a row gains by it in one tree.
-std::vector<Routes> Forest::routes_for(std::size_t n_rows, std::size_t n_threads) const {
-    std::scoped_lock const lock(routing_mutex_);  // of several predictions, one lays out
-    if (routed_.empty()) {
-        std::vector<Tree const*> trees;
+// out two nodes takes about as long as a row gains by it in one tree, and rows that come later gain by it, too.
+std::vector<FlatTreeView> Forest::flat_trees_for(std::size_t n_rows, std::size_t n_threads) const {
+    std::scoped_lock const lock(flat_trees_mutex_);  // of several predictions, one lays out
+    if (flat_trees_.empty()) {
+        auto const trees = trees_with_rows();
         std::size_t n_nodes = 0;
-        for (Tree const& tree : trees_)
-            if (has_rows(tree)) {
-                trees.push_back(&tree);
-                n_nodes += tree.n_nodes();
-            }
+        for (Tree const* const tree : trees)
+            n_nodes += tree->n_nodes();
         if (4 * n_rows * trees.size() < n_nodes)
             return {};
-        std::vector<RoutedTree> routed(trees.size());
+        std::vector<FlatTree> flat_trees(trees.size());
         parallel_for(trees.size(), n_threads, [&](std::size_t t, std::size_t) {
-            routed[t] =
-                RoutedTree(*trees[t], totals_.size(), [this](auto counts, auto shares) { add_shares(counts, shares); });
+            flat_trees[t] = FlatTree(*trees[t], totals_.size(), classes_.weights);
         });
-        routed_ = std::move(routed);
+        flat_trees_ = std::move(flat_trees);
     }
-    std::vector<Routes> routes;
-    routes.reserve(routed_.size());
-    std::ranges::transform(routed_, std::back_inserter(routes), &RoutedTree::routes);
-    return routes;
-}
-
-// Walks down the trees as they are.
-void Forest::add_shares_of_few(DenseRows const& rows, std::span<double> shares) const {
-    std::size_t const n_classes = totals_.size();
-    std::size_t const n_attributes = data_.n_attributes();
-    Value const* const values = rows.block(0);
-    for (Tree const& tree : trees_) {
-        if (!has_rows(tree))
-            continue;
-        Node const* const nodes = &tree.node(Tree::kRoot);
-        walk_side_by_side(
-            rows.n_rows(), Tree::kRoot,
-            [&](std::size_t i, NodeIndex& index) {
-                Node const node = nodes[index];
-                if (!node.is_split())
-                    return false;
-                index = node.link + (values[i * n_attributes + node.attribute] > node.threshold() ? 1 : 0);
-                return true;
-            },
-            [&](std::size_t i, NodeIndex index) {
-                add_shares(tree.counts(nodes[index]), shares.subspan(i * n_classes, n_classes));
-            });
-    }
-}
-
-// Adds the shares of the classes among the rows of a leaf.
-void Forest::add_shares(std::span<Count const> counts, std::span<double> shares) const {
-    auto const weighted = [&](std::size_t y) {
-        return std::uint64_t{counts[y]} * (classes_.weights.empty() ? 1 : classes_.weights[y]);
-    };
-    std::uint64_t total = 0;
-    for (std::size_t y = 0; y < counts.size(); ++y)
-        total += weighted(y);
-    for (std::size_t y = 0; y < counts.size(); ++y)
-        shares[y] += static_cast<double>(weighted(y)) / static_cast<double>(total);
+    std::vector<FlatTreeView> views;
+    views.reserve(flat_trees_.size());
+    std::ranges::transform(flat_trees_, std::back_inserter(views), &FlatTree::view);
+    return views;
 }
 
 Digest Forest::fingerprint(Execution const& how) {
-    std::unique_lock const lock(mutex_);
+    Writing const lock = writing(how);
     build_all(how.n_threads);
-    std::vector<Digest> digests(trees_.size());
-    std::atomic<std::size_t> n_nodes_hashed{0};
-    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t) {
-        TreeDigest const its = tree_digest(trees_[t], data_, classes_.keys);
-        digests[t] = its.digest;
-        n_nodes_hashed += its.n_nodes_hashed;
-    });
-    n_nodes_hashed_ = n_nodes_hashed;
+    auto const trees = for_each_tree(
+        how.n_threads, [&](std::size_t t, ThreadScratch&) { return tree_digest(trees_[t], data_, classes_.keys); });
+    std::vector<Digest> digests;
+    n_nodes_hashed_ = 0;
+    for (TreeDigest const& tree : trees) {
+        digests.push_back(tree.digest);
+        n_nodes_hashed_ += tree.n_nodes_hashed;
+    }
     return forest_digest(data_, totals_, classes_.keys, digests);
 }
 
 std::optional<std::string> Forest::verify(Execution const& how, Progress const& progress) {
-    std::unique_lock const lock(mutex_);
+    Writing const lock = writing(how);
     build_all(how.n_threads);
     std::vector<Slot> const slots = data_.slots();
-    auto const by_tree = rows_by_tree<Slot>(slots);
-    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
-    std::vector<std::optional<std::string>> differences(trees_.size());
-    parallel_for(
-        trees_.size(), how.n_threads,
-        [&](std::size_t t, std::size_t worker) {
-            std::vector<Slot> rows = by_tree.empty() ? slots : by_tree[t];
-            Tree retrained(root_key(params_.seed, static_cast<std::uint32_t>(t)), totals_.size());
-            grower(*workers[worker]).grow(retrained, Tree::kRoot, rows, retrained.root());
-            differences[t] = find_difference(trees_[t], retrained);
-        },
-        progress);
-    for (std::size_t t = 0; t < trees_.size(); ++t)
-        if (differences[t])
-            return "tree " + std::to_string(t) + ": " + *differences[t];
-    return std::nullopt;
+    auto by_tree = rows_by_tree(std::span(slots), how.n_threads, progress);
+    auto const compare = [&](std::size_t t, ThreadScratch& scratch) {
+        RowGroup rows;
+        group_by_class(by_tree[t], data_.labels(), totals_.size(), rows);
+        Tree retrained(root_key(params_.seed, static_cast<std::uint32_t>(t)), totals_.size());
+        grower(scratch).grow(retrained, Tree::kRoot, rows, retrained.root());
+        return find_difference(trees_[t], retrained);
+    };
+    return first_of(for_each_tree(how.n_threads, compare, progress), ": ");
 }
 
-std::optional<std::string> Forest::check(Execution const& how) const {
-    std::shared_lock const lock(mutex_);
-    require_intact();
-    if (auto reason = data_.find_inconsistency())
-        return reason;
-    std::vector<Slot> const slots = data_.slots();
-    auto const by_tree = rows_by_tree<Slot>(slots);
-    auto const workers = make_workers(n_workers(trees_.size(), how.n_threads));
-    std::vector<std::optional<std::string>> reasons(trees_.size());
-    parallel_for(trees_.size(), how.n_threads, [&](std::size_t t, std::size_t worker) {
-        Grower its_grower = grower(*workers[worker]);
-        reasons[t] =
-            find_inconsistency(trees_[t], by_tree.empty() ? slots : by_tree[t], params_, its_grower, *workers[worker]);
+std::optional<std::string> Forest::check(Execution const& how) {
+    return read_trees(how, [&]() -> std::optional<std::string> {
+        if (auto reason = data_.find_inconsistency())
+            return reason;
+        std::vector<Slot> const slots = data_.slots();
+        auto by_tree = rows_by_tree(std::span(slots), how.n_threads);
+        auto const recount = [&](std::size_t t, ThreadScratch& scratch) {
+            return find_inconsistency(trees_[t], by_tree[t], context(), scratch);
+        };
+        return first_of(for_each_tree(how.n_threads, recount), ", ");
     });
-    for (std::size_t t = 0; t < trees_.size(); ++t)
-        if (reasons[t])
-            return "tree " + std::to_string(t) + ", " + *reasons[t];
-    return std::nullopt;
 }
 
 // --------------------------------------------------------------------------------------------------------- storing
 
-std::vector<std::uint8_t> Forest::rows_as_bytes() const {
-    std::shared_lock const lock(mutex_);
-    require_intact();
-    return write_rows(data_);
+WipedVector<std::uint8_t> Forest::rows_as_bytes() const {
+    Reading const lock = reading();
+    auto bytes = write_rows(data_, totals_);
+    wipe_dead_stack();
+    return bytes;
 }
 
-std::vector<std::uint8_t> Forest::tree_as_bytes(std::size_t tree) {
-    std::unique_lock const lock(mutex_);
-    require_intact();
+WipedVector<std::uint8_t> Forest::tree_as_bytes(std::size_t tree) {
+    Writing const lock = writing({});
     build_all(1);
-    return write_tree(trees_.at(tree));
+    auto bytes = write_tree(trees_.at(tree));
+    wipe_dead_stack();
+    return bytes;
 }
 
 void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std::uint8_t const> const> trees,
                      Execution const& how, Progress const& progress) {
-    std::unique_lock const lock(mutex_);
-    Mutation mutation(*this);
-    if (trees.size() != trees_.size())
+    Writing const lock(mutex_);
+    require_intact();
+    if (trees.size() != params_.n_trees)
         throw CorruptData("it has " + std::to_string(trees.size()) + " trees instead of " +
-                          std::to_string(trees_.size()));
+                          std::to_string(params_.n_trees));
     StoredRows const stored = read_rows(rows, data_.schema(), totals_.size());
     Matrix const matrix{stored.values.data(), stored.ids.size(), data_.schema().n_columns()};
-    make_trees(stored.ids, matrix, stored.votes, how, progress,
-               [&](std::size_t t, std::vector<Slot>& tree_rows, Grower& its_grower) {
-                   read_tree(trees[t], trees_[t], tree_rows, params_, its_grower, data_.n_attributes());
-               });
+    Mutation mutation(*this);
+    Arrival arrival(*this, {stored.ids, matrix, stored.votes}, {}, how.n_threads);
+    make_trees(arrival.slots(), how, progress, [&](std::size_t t, Tree& tree, RowGroup& its_rows, Grower& its_grower) {
+        read_tree(trees[t], tree, its_rows, its_grower, data_.n_attributes());
+    });
+    arrival.stay();
     mutation.done();
 }
 
 FrozenForest Forest::freeze(std::span<Label const> classes, Execution const& how) {
-    std::unique_lock const lock(mutex_);
-    require_intact();
+    Writing const lock = writing(how);
     if (data_.n_rows() == 0)
         throw EmptyForest("The forest holds no rows.");
     if (std::ranges::any_of(classes, [&](Label label) { return label >= totals_.size(); }))
         throw InvalidArgument("There is no such class.");
     build_all(how.n_threads);
-    Freezer freezer(data_.schema(), classes.size(), [&](std::span<Count const> counts) {
-        std::vector<double> shares(counts.size(), 0.0);
-        add_shares(counts, shares);
-        std::vector<double> chosen;
-        std::ranges::transform(classes, std::back_inserter(chosen), [&](Label label) { return shares[label]; });
-        return chosen;
-    });
-    for (Tree const& tree : trees_)
-        if (has_rows(tree))
-            freezer.add(tree);
+    Freezer freezer(data_.schema(), classes, classes_.weights);
+    for (Tree const* const tree : trees_with_rows())
+        freezer.add(*tree);
     return freezer.finish();
 }
 
 TreeArrays Forest::tree_arrays(std::size_t tree) {
-    std::unique_lock const lock(mutex_);
-    require_intact();
+    Writing const lock = writing({});
     if (tree >= trees_.size())
         throw InvalidArgument("There is no tree " + std::to_string(tree) + ".");
     build_all(1);
@@ -523,7 +652,7 @@ TreeArrays Forest::tree_arrays(std::size_t tree) {
 }
 
 MemoryUse Forest::memory() const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     MemoryUse use;
     use.data = data_.memory();
     for (Tree const& tree : trees_) {
@@ -532,14 +661,14 @@ MemoryUse Forest::memory() const {
         use.decision_stats += its.decision_stats;
         use.leaf_stats += its.leaf_stats;
     }
-    std::scoped_lock const routing_lock(routing_mutex_);
-    for (RoutedTree const& tree : routed_)
+    std::scoped_lock const flat_trees_lock(flat_trees_mutex_);
+    for (FlatTree const& tree : flat_trees_)
         use.structure += tree.memory();
     return use;
 }
 
 std::vector<RowId> Forest::ids() const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     std::vector<RowId> ids;
     for (Slot const slot : data_.slots())
         ids.push_back(data_.id(slot));
@@ -548,39 +677,44 @@ std::vector<RowId> Forest::ids() const {
 }
 
 std::vector<std::uint8_t> Forest::holds(std::span<RowId const> ids) const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     std::vector<std::uint8_t> held(ids.size());
     std::ranges::transform(ids, held.begin(), [this](RowId id) { return data_.find(id) ? 1 : 0; });
     return held;
 }
 
 std::size_t Forest::n_rows() const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     return data_.n_rows();
 }
 
 std::size_t Forest::n_classes() const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     return totals_.size();
 }
 
 std::vector<Count> Forest::class_totals() const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     return totals_;
 }
 
+std::uint64_t Forest::n_updates() const {
+    Reading const lock = reading();
+    return n_updates_;
+}
+
 std::size_t Forest::n_nodes_hashed() const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     return n_nodes_hashed_;
 }
 
 std::size_t Forest::n_unbuilt() const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     return count_unbuilt();
 }
 
 std::vector<std::uint8_t> Forest::raw_data() const {
-    std::shared_lock const lock(mutex_);
+    Reading const lock = reading();
     return data_.raw_bytes();
 }
 

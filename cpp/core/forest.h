@@ -2,6 +2,9 @@
 //
 // Every call sees the forest before or after an update, never in between. Predictions run side by side; a call that
 // changes anything, a postponed subtree included, runs alone.
+//
+// The trees follow from the rows. So a call that fails half way, for want of memory or because `progress` threw, leaves
+// the rows as they were before and no trees, and the next call that needs trees grows them again.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +12,24 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "dataset.h"
-#include "fingerprint.h"
-#include "frozen.h"
-#include "grow.h"
-#include "parallel.h"
-#include "params.h"
-#include "routes.h"
-#include "schema.h"
-#include "tree.h"
-#include "tree_arrays.h"
-#include "update.h"
+#include "base/forking.h"
+#include "base/parallel.h"
+#include "base/params.h"
+#include "base/tuning.h"
+#include "data/dataset.h"
+#include "data/schema.h"
+#include "io/fingerprint.h"
+#include "predict/flat_tree.h"
+#include "predict/frozen.h"
+#include "predict/tree_arrays.h"
+#include "tree/grow.h"
+#include "tree/tree.h"
+#include "tree/update.h"
 
 namespace deciduous {
 
@@ -46,34 +52,50 @@ struct ClassShares {
     std::size_t n_classes = 0;
 };
 
+// Rows on their way in.
+struct NewRows {
+    std::span<RowId const> ids;
+    Matrix rows{};
+    std::span<WeightedLabel const> votes;
+};
+
 // How a call is to be carried out; never changes its result.
 struct Execution {
     std::size_t n_threads = 1;
     bool lazy = false;
 };
 
-class DenseRows;
-
 class Forest {
 public:
     Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes);
 
     // Grows all trees from these rows; for a forest that never held any.
-    void fit(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
+    void fit(std::span<RowId const> ids, Matrix const& rows, std::span<WeightedLabel const> votes, Execution const& how,
              Progress const& progress);
 
-    // `progress` must not throw here: an update that stops half way leaves a broken forest.
-    UpdateCost delete_rows(std::span<RowId const> ids, Execution const& how, Progress const& progress);
+    // Takes rows out and others in, in one step: whoever reads sees none of it or all. An id in both is a row that is
+    // replaced. There may be more classes than before; the former ones stay what they are. `progress` had better not
+    // throw: the trees are lost then.
+    UpdateCost update_rows(std::span<RowId const> leaving, NewRows const& coming, Classes classes, Execution const& how,
+                           Progress const& progress);
+    UpdateCost delete_rows(std::span<RowId const> ids, Execution const& how, Progress const& progress) {
+        return update_rows(ids, {}, {}, how, progress);
+    }
+    UpdateCost add_rows(NewRows const& rows, Classes classes, Execution const& how, Progress const& progress) {
+        return update_rows({}, rows, std::move(classes), how, progress);
+    }
 
-    // There may be more classes than before; the former ones stay what they are.
-    UpdateCost add_rows(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Classes classes,
-                        Execution const& how, Progress const& progress);
+    // How many updates were carried out: tells somebody who was interrupted whether his was.
+    [[nodiscard]] std::uint64_t n_updates() const;
+
+    // Gives back all memory that a forest freshly fitted on the same rows would not take. Changes nothing else.
+    void compact(Execution const& how);
 
     // What delete_rows would return; nothing changes.
-    [[nodiscard]] UpdateCost deletion_cost(std::span<RowId const> ids, Execution const& how) const;
+    [[nodiscard]] UpdateCost deletion_cost(std::span<RowId const> ids, Execution const& how);
 
     // Rows retrained if each id alone were deleted.
-    [[nodiscard]] std::vector<std::uint64_t> deletion_costs(std::span<RowId const> ids, Execution const& how) const;
+    [[nodiscard]] std::vector<std::uint64_t> deletion_costs(std::span<RowId const> ids, Execution const& how);
 
     // Needs at least one training row.
     [[nodiscard]] ClassShares predict(Matrix const& rows, Execution const& how);
@@ -87,11 +109,11 @@ public:
     [[nodiscard]] std::optional<std::string> verify(Execution const& how, Progress const& progress);
 
     // The first statistic that differs from a recount, or nothing.
-    [[nodiscard]] std::optional<std::string> check(Execution const& how) const;
+    [[nodiscard]] std::optional<std::string> check(Execution const& how);
 
     // The rows and the trees as bytes: one for the rows, one for each tree.
-    [[nodiscard]] std::vector<std::uint8_t> rows_as_bytes() const;
-    [[nodiscard]] std::vector<std::uint8_t> tree_as_bytes(std::size_t tree);
+    [[nodiscard]] WipedVector<std::uint8_t> rows_as_bytes() const;
+    [[nodiscard]] WipedVector<std::uint8_t> tree_as_bytes(std::size_t tree);
 
     // Restores what these bytes say; for a forest that never held any rows.
     void restore(std::span<std::uint8_t const> rows, std::span<std::span<std::uint8_t const> const> trees,
@@ -105,7 +127,7 @@ public:
     [[nodiscard]] MemoryUse memory() const;
     [[nodiscard]] std::vector<RowId> ids() const;
     [[nodiscard]] std::vector<std::uint8_t> holds(std::span<RowId const> ids) const;  // 1 for each id that it holds
-    [[nodiscard]] std::size_t n_trees() const { return trees_.size(); }
+    [[nodiscard]] std::size_t n_trees() const { return params_.n_trees; }
     [[nodiscard]] std::size_t n_rows() const;
     [[nodiscard]] std::size_t n_classes() const;
     [[nodiscard]] std::vector<Count> class_totals() const;  // rows per class
@@ -113,44 +135,71 @@ public:
     [[nodiscard]] std::vector<std::uint8_t> raw_data() const;
 
 private:
+    using Reading = std::shared_lock<FairSharedMutex>;
+    using Writing = std::unique_lock<FairSharedMutex>;
     class Mutation;
+    class Arrival;
+    template <typename Row>
+    class RowsByTree;
+    using Scratches = std::vector<std::unique_ptr<ThreadScratch>>;  // one for each thread
+
+    [[nodiscard]] Reading reading() const;
+    [[nodiscard]] Writing writing(Execution const& how);
+    template <typename Reader>
+    decltype(auto) read_trees(Execution const& how, Reader const& reader);
+    void forget_other_threads();
+    void grow_missing(std::size_t n_threads);
+    void lay_out_rows(std::size_t n_threads);
+    void tidy_rows(std::size_t n_threads);
+    void tidy(Tree& tree) const;
 
     [[nodiscard]] std::vector<Slot> find_slots(std::span<RowId const> ids) const;
     template <typename Row>
-    [[nodiscard]] std::vector<std::vector<Row>> rows_by_tree(std::span<Row const> rows) const;
+    [[nodiscard]] RowsByTree<Row> rows_by_tree(std::span<Row> rows, std::size_t n_threads,
+                                               Progress const& progress = {}) const;
     template <typename Function>
-    void make_trees(std::span<RowId const> ids, Matrix const& rows, std::span<Vote const> votes, Execution const& how,
-                    Progress const& progress, Function const& make);
-    [[nodiscard]] std::vector<std::uint32_t> trees_of(RowId id) const;
+    void for_each(std::size_t n_items, Scratches& scratches, std::size_t n_threads, Function const& function,
+                  Progress const& progress = {}) const;
+    template <typename Function>
+    auto for_each_tree(Scratches& scratches, std::size_t n_threads, Function const& function,
+                       Progress const& progress = {}) const;
+    template <typename Function>
+    auto for_each_tree(std::size_t n_threads, Function const& function, Progress const& progress = {}) const {
+        Scratches scratches;
+        return for_each_tree(scratches, n_threads, function, progress);
+    }
+    [[nodiscard]] std::vector<Tree> empty_trees() const;
+    template <typename Function>
+    void make_trees(std::span<Slot const> rows, Execution const& how, Progress const& progress, Function const& make);
     [[nodiscard]] TreeContext context() const;
     [[nodiscard]] UpdateCost update_trees(Changes const& changes, Execution const& how, Progress const& progress);
-    [[nodiscard]] std::vector<std::unique_ptr<Worker>> make_workers(std::size_t n) const;
-    [[nodiscard]] Grower grower(Worker& worker) const;
+    [[nodiscard]] Grower grower(ThreadScratch& scratch) const { return {context(), scratch}; }
     void require_intact() const;
-    void set_classes(Classes classes);
     [[nodiscard]] std::size_t count_unbuilt() const;
     void build_all(std::size_t n_threads);
-    void expand_all(Tree& tree, Worker& worker) const;
-    void expand_reached(Tree& tree, Matrix const& rows, Worker& worker) const;
+    void expand_all(Tree& tree, ThreadScratch& scratch) const;
+    void expand_reached(Tree& tree, Matrix const& rows, ThreadScratch& scratch) const;
     [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
-    void add_shares(std::span<Count const> counts, std::span<double> shares) const;
-    [[nodiscard]] std::vector<Routes> routes_for(std::size_t n_rows, std::size_t n_threads) const;
-    void add_shares_of_few(DenseRows const& rows, std::span<double> shares) const;
+    [[nodiscard]] std::vector<Tree const*> trees_with_rows() const;
+    [[nodiscard]] std::vector<FlatTreeView> flat_trees_for(std::size_t n_rows, std::size_t n_threads) const;
 
     Params params_;
     Tuning tuning_;
     Dataset data_;
     Classes classes_;
     std::vector<Count> totals_;
-    std::vector<Tree> trees_;
-    std::vector<std::unique_ptr<Worker>> workers_;  // kept from one update to the next
+    std::vector<Tree> trees_;  // none if they have to be grown again
+    Scratches scratches_;      // kept from one update to the next
+    std::uint64_t n_updates_ = 0;
     std::size_t n_nodes_hashed_ = 0;
-    bool is_broken_ = false;
+    bool is_torn_ = false;
     mutable FairSharedMutex mutex_;
 
     // The trees with rows, laid out when many rows were predicted, until the next change.
-    mutable std::vector<RoutedTree> routed_;
-    mutable std::mutex routing_mutex_;
+    mutable std::vector<FlatTree> flat_trees_;
+    mutable std::mutex flat_trees_mutex_;
+
+    AfterFork after_fork_{[this] { forget_other_threads(); }};  // the last to come and the first to go
 };
 
 }  // namespace deciduous

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ._lazy import found_when_asked
 from .errors import (
     CorruptModelError,
     DeciduousError,
     EmptyForestError,
+    FolderBusyError,
     FolderError,
     FolderInUseError,
     FrozenForestError,
     InvalidInputError,
+    LinkedFileError,
     RowExistsError,
     SchemaChangedError,
     UnknownRowError,
@@ -33,12 +35,14 @@ __all__ = [
     "DareForestClassifier",
     "DeciduousError",
     "EmptyForestError",
+    "FolderBusyError",
     "FolderError",
     "FolderInUseError",
     "FrozenForestClassifier",
     "FrozenForestError",
     "FrozenSize",
     "InvalidInputError",
+    "LinkedFileError",
     "MemoryUse",
     "NodeRecord",
     "RowExistsError",
@@ -52,8 +56,6 @@ __all__ = [
     "tune",
 ]
 
-# Where to find what is imported only when somebody asks for it. scikit-learn takes a second or two to import, and much
-# of the command line does without.
 _HOMES = {
     "DareForestClassifier": "forest",
     "FrozenForestClassifier": "frozen",
@@ -68,13 +70,7 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:  # to type checkers, a module with this function has every attribute
-
-    def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = value  # found without this function from now on
-        return value
+    __getattr__ = found_when_asked(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

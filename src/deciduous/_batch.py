@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._row_names import Names, RowNames, name_list, subject_list
-from ._validation import fresh_ids, label_array, require_one_each, weight_array
+from ._validation import label_array, require_one_each, weight_array
 from .errors import InvalidInputError
+
+FIRST_RANDOM_ID, END_OF_IDS = 2**62, 2**63
 
 
 @dataclass(frozen=True)
@@ -23,10 +27,16 @@ class Batch:
     weights: NDArray[np.uint32] | None
     names: list[Any] | None
     subjects: list[Any] | None
-    next_fresh: int
+    n_counted: int | None  # how far rows are counted when these are in; None if ids were ever given
+    left_out: NDArray[np.int64]  # ids of rows of weight 0
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def shown_ids(self) -> list[Any]:
+        """The ids as their user knows them."""
+        return self.ids.tolist() if self.names is None else self.names
 
     @classmethod
     def checked(
@@ -37,19 +47,26 @@ class Batch:
         sample_weight: ArrayLike | None,
         subjects: Names | None,
         known: RowNames,
-        first_fresh: int,
+        n_counted: int | None,
+        holds: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
     ) -> Batch:
-        """The batch, if everything fits together."""
+        """The batch, if everything fits together.
+
+        Rows without ids are counted on from `n_counted`. If that is None, they get random ones that nobody `holds`.
+        """
         n_rows = len(rows)
         labels = label_array(y, n_rows)
         weights = weight_array(sample_weight, n_rows)
-        core_ids, names = _ids(ids, n_rows, known, first_fresh)
+        core_ids, names = _numbered(n_rows, known, n_counted, holds) if ids is None else _named(ids, n_rows, known)
         people = None if subjects is None else subject_list(subjects)
         if people is not None:
             require_one_each("subjects", len(people), n_rows)
-        next_fresh = max(first_fresh, int(core_ids.max(initial=-1)) + 1) if known.kind is None else first_fresh
+        if ids is not None:
+            n_counted = None if n_rows else n_counted
+        elif n_counted is not None:
+            n_counted += n_rows
         if weights is None:
-            return cls(core_ids, rows, labels, None, names, people, next_fresh)
+            return cls(core_ids, rows, labels, None, names, people, n_counted, core_ids[:0])
         counts = np.flatnonzero(weights)
         return cls(
             core_ids[counts],
@@ -58,18 +75,44 @@ class Batch:
             weights[counts],
             None if names is None else [names[i] for i in counts],
             None if people is None else [people[i] for i in counts],
-            next_fresh,
+            n_counted,
+            core_ids[weights == 0],
         )
 
 
-def _ids(
-    ids: Names | None, n_rows: int, known: RowNames, first_fresh: int
-) -> tuple[NDArray[np.int64], list[Any] | None]:
+@dataclass(frozen=True)
+class PendingUpdate:
+    """What the core was asked for, noted before, so that whoever is interrupted can tell later what came of it."""
+
+    n_updates: int  # of the core, before this one
+    leaving: list[int]
+    coming: Batch
+    classes: NDArray[Any]  # before
+
+
+def random_ids(n_rows: int, holds: Callable[[NDArray[np.int64]], NDArray[Any]] | None) -> NDArray[np.int64]:
+    """Numbers in a row from a random place far beyond those that people use, none of which is held.
+
+    They tell nothing: the next one after those ever used would tell of a row that is gone.
+    """
+    while True:
+        first = FIRST_RANDOM_ID + secrets.randbelow(END_OF_IDS - FIRST_RANDOM_ID - n_rows)
+        ids = np.arange(first, first + n_rows, dtype=np.int64)
+        if holds is None or not holds(ids).any():
+            return ids
+
+
+def _numbered(
+    n_rows: int, known: RowNames, n_counted: int | None, holds: Callable[[NDArray[np.int64]], NDArray[Any]] | None
+) -> tuple[NDArray[np.int64], None]:
+    """Ids for rows that came without any."""
+    if known.kind is not None:
+        raise InvalidInputError("The rows of this forest are not named by integers, so give `ids` for new ones.")
+    return (random_ids(n_rows, holds) if n_counted is None else np.arange(n_counted, n_counted + n_rows)), None
+
+
+def _named(ids: Names, n_rows: int, known: RowNames) -> tuple[NDArray[np.int64], list[Any] | None]:
     """The core's ids of the rows, and their names if those are something else."""
-    if ids is None:
-        if known.kind is not None:
-            raise InvalidInputError("The rows of this forest are not named by integers, so give `ids` for new ones.")
-        return fresh_ids(n_rows, first_fresh), None
     names = None if known.kind is None else name_list(ids)
     core_ids = known.core_ids(ids if names is None else names)
     require_one_each("ids", len(core_ids), n_rows)

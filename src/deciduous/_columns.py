@@ -19,12 +19,20 @@ from typing import Any, NoReturn, Self, TypeAlias
 import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.utils.validation import validate_data
 
 from ._container import json_section, read_json
 from ._state import entry, labels_from, labels_state, pads_well
-from ._validation import INTEGER, NUMBER, NUMERIC, finite_float32, float32_matrix, is_missing, weight_array
+from ._times import TEMPORAL, days, days_of
+from ._validation import (
+    INTEGER,
+    NUMBER,
+    NUMERIC,
+    finite_float32,
+    float32_matrix,
+    is_missing,
+    is_unicode,
+    weight_array,
+)
 from .errors import CorruptModelError, InvalidInputError, shown
 
 CATEGORIES = "categories"  # name of a section of files
@@ -139,6 +147,8 @@ class Categories:
         has_missing = entry(state, "has_missing", bool)
         values = None if state.get("values", 0) is None else entry(state, "values", dict)
         categories = cls(np.empty(0) if values is None else labels_from(values), has_missing)
+        if values is not None and len(categories.values) == 0:
+            raise CorruptModelError("their list is empty")
         # The core takes a feature without categories for a numeric one.
         if not 1 <= len(categories) <= MAX_CATEGORIES:
             raise CorruptModelError(f"there are {len(categories)} of them")
@@ -232,6 +242,15 @@ class Columns:
         return cls(tuple(_categories_from(its, feature) for feature, its in enumerate(state)))
 
 
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Rows that are encoded already, by somebody who knows their features; taken wherever an estimator takes X."""
+
+    matrix: NDArray[np.float32]
+    names: Sequence[str] | NDArray[Any]
+    columns: Columns
+
+
 def columns_section(columns: Columns) -> dict[str, bytes]:
     """The section of a file that holds the categories; there is none if all features are numeric."""
     state = columns.state()
@@ -262,6 +281,9 @@ def learned_columns(
 
     Rows of weight 0 are no rows: nothing is learned from them.
     """
+    if isinstance(X, Coded):
+        estimator.n_features_in_, estimator.feature_names_in_ = len(X.columns), np.array(X.names, dtype=object)
+        return X.columns, X.matrix
     table = _table(X)
     if table is None and (categorical_features is None or _is_from_dtype(categorical_features)):
         matrix = float32_matrix(estimator, X, reset=True)
@@ -278,6 +300,8 @@ def learned_columns(
 
 def encoded(estimator: Any, X: Any, columns: Columns) -> NDArray[np.float32]:
     """After fit: the rows, with known categories. Checks names and number of features."""
+    if isinstance(X, Coded):
+        return X.matrix
     if _needs_no_checks(estimator, X, columns):
         return finite_float32(X)
     table = _table(X)
@@ -321,6 +345,8 @@ def _table(X: Any) -> nw.DataFrame[Any] | None:
 
 def _source(estimator: Any, X: Any, table: nw.DataFrame[Any] | None, *, reset: bool) -> Source:
     """X as something that can be read column by column, with names and number of columns checked, or learned."""
+    from sklearn.utils.validation import validate_data
+
     if table is not None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return table
@@ -343,6 +369,8 @@ def _is_plain(source: Source) -> bool:
 
 
 def _require_dense(source: Source) -> None:
+    from scipy.sparse import issparse
+
     if issparse(source):
         raise InvalidInputError(
             "X is sparse, but has categorical features. Give a table or an array, such as X.toarray()."
@@ -462,20 +490,12 @@ def _typed_strings(values: list[str], place: str) -> NDArray[Any]:
             f"{place} has {len(values)} categories of up to {longest} characters, which is too much. Shorten them."
         )
     for value in values:
-        if value.endswith("\0") or not _is_unicode(value):
+        if value.endswith("\0") or not is_unicode(value):
             raise InvalidInputError(
                 f"{place} has the category {value!r}, which cannot be stored: it ends in a zero character, or is not "
                 "valid Unicode. Replace it."
             )
     return np.array(values, dtype=str)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _typed_numbers(values: list[Any], place: str) -> NDArray[Any]:
@@ -515,6 +535,8 @@ def _numbers(column: Column, place: str) -> NDArray[Any]:
         return numbers
     if column.dtype.kind in NUMERIC:
         return column
+    if column.dtype.kind in TEMPORAL:
+        return days(column)
     values = column.tolist() if column.dtype == object else list(column)  # `tolist` turns some dates into integers
     return np.array([_number(value, place) for value in values], dtype=np.float64)
 
@@ -525,7 +547,10 @@ def _number(value: Any, place: str) -> float:
             return float(value)
         except OverflowError:
             return math.inf  # refused together with other values that are too large
-    return math.nan if is_missing(value) else _refuse(value, place)
+    if is_missing(value):
+        return math.nan
+    in_days = days_of(value)
+    return _refuse(value, place) if in_days is None else in_days
 
 
 def _refuse(value: Any, place: str) -> NoReturn:

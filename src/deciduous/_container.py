@@ -5,18 +5,22 @@ What is in the sections is the business of others: the core's (rows, trees) and 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import math
 import mmap
 import os
 import secrets
 import stat
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from .errors import CorruptModelError
+from ._core import StandardFloats
+from .errors import CorruptModelError, LinkedFileError
 
 MAGIC = b"\x89DCDS\r\n\x1a"
 VERSION = 1
@@ -24,6 +28,8 @@ DIGEST_SIZE = 32
 HEADER = struct.Struct("<8sII")  # magic, version, number of sections
 ENTRY = struct.Struct(f"<16sQQ{DIGEST_SIZE}s")  # name, offset, length, digest
 MAX_SECTIONS = 2**20
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+PRIVATE = 0o600
 
 Section = bytes | memoryview
 
@@ -80,13 +86,15 @@ def section(sections: Mapping[str, memoryview], name: str) -> memoryview:
 
 def json_section(value: Any) -> bytes:
     """A value as canonical JSON."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    with StandardFloats():  # Python writes and reads numbers with them
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
 def read_json(data: memoryview) -> dict[str, Any]:
     """A JSON object."""
     try:
-        value = json.loads(bytes(data))
+        with StandardFloats():
+            value = json.loads(bytes(data), parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise CorruptModelError(f"its description is not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -94,28 +102,96 @@ def read_json(data: memoryview) -> dict[str, Any]:
     return value
 
 
-def write_atomically(path: str | os.PathLike[str], pieces: list[Section]) -> None:
-    """Write a file beside the target, make sure that it is on the disk, and put it in the place of the target.
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number of JSON")
 
-    Whatever happens on the way, the target is the old file or the new one.
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _no_number(digits)
+
+
+def write_atomically(path: str | os.PathLike[str], pieces: list[Section], *, mode: int = 0o666) -> None:
+    """Put a file with these bytes in the place of another one, as `replacing` does."""
+    with replacing(path, mode=mode) as descriptor:
+        for piece in pieces:
+            _write_all(descriptor, memoryview(piece))
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], *, mode: int = 0o666) -> Iterator[int]:
+    """A new file to write to, beside the target; in the end it is on the disk, and in the place of the target.
+
+    Gives the descriptor to write to. Whatever happens on the way, the target is the old file or the new one. Only its
+    owner can read what is written until then. A symbolic link stays one: the file that it leads to is replaced. `mode`
+    is that of a new file.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
+    mode_to_keep = _mode_to_keep(target)
     aside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.part")
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        try:
-            for piece in pieces:
-                _write_all(descriptor, memoryview(piece))
-            if target.exists() and hasattr(os, "fchmod"):
-                os.fchmod(descriptor, stat.S_IMODE(target.stat().st_mode))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        final_mode = _mode_of_new_files(aside, mode) if mode_to_keep is None else mode_to_keep
+        with _new_file(aside, final_mode) as descriptor:
+            yield descriptor
         os.replace(aside, target)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def require_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raises if there is something here that `replacing` would not replace: better known before the work."""
+    _mode_to_keep(Path(os.path.realpath(path)))
+
+
+def _mode_to_keep(target: Path) -> int | None:
+    """The permissions of a file that is to be replaced, None if there is none; anything else is refused."""
+    try:
+        status = target.lstat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if not stat.S_ISREG(status.st_mode):  # a device, a pipe, or a circle of links
+        raise FileExistsError(errno.EEXIST, "Not a file that can be replaced", str(target))
+    if status.st_nlink > 1:
+        raise LinkedFileError(target, status.st_nlink, _other_name(target, status))
+    return stat.S_IMODE(status.st_mode)
+
+
+def _other_name(target: Path, status: os.stat_result) -> Path | None:
+    """Another name of the same file, if there is one in its folder."""
+    with os.scandir(target.parent) as entries:
+        for entry in entries:
+            if entry.name != target.name and os.path.samestat(os.lstat(entry.path), status):
+                return Path(entry.path)
+    return None
+
+
+def _mode_of_new_files(path: Path, mode: int) -> int:
+    """The permissions that files get here, told by an empty one: to ask for the umask is to change it."""
+    descriptor = os.open(path, NEW_FILE, mode)
+    try:
+        try:
+            return stat.S_IMODE(os.fstat(descriptor).st_mode)
+        finally:
+            os.close(descriptor)
+    finally:
+        path.unlink()
+
+
+@contextmanager
+def _new_file(path: Path, final_mode: int) -> Iterator[int]:
+    """A file that is not there yet, to write to; in the end it is on the disk."""
+    descriptor = os.open(path, NEW_FILE, PRIVATE)
+    try:
+        yield descriptor
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, final_mode)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _write_all(descriptor: int, data: memoryview) -> None:

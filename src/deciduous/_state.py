@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._class_weights import ClassWeights
 from ._core import CandidateScheme, Criterion, Params
-from ._validation import MAX_DEPTH, is_missing
+from ._validation import MAX_DEPTH, MAX_TREES, is_missing
 from .errors import CorruptModelError
 
 # Resolved parameters that define a forest, with the range of each.
 CORE_RANGES = {
-    "n_trees": (1, 2**20 - 2),
-    "trees_per_row": (1, 2**20 - 2),
+    "n_trees": (1, MAX_TREES),
+    "trees_per_row": (1, MAX_TREES),
     "max_depth": (1, MAX_DEPTH),
     "random_depth": (0, MAX_DEPTH),
     "n_thresholds": (0, 10**6),
@@ -25,6 +26,7 @@ CORE_RANGES = {
     "min_samples_leaf": (1, 2**31 - 1),
     "seed": (0, 2**64 - 1),
 }
+PRESENT_ARGUMENTS = ("lazy", "n_jobs", "verbose")  # those that do not define the forest
 STRUCTURED = {"class_weight", "categorical_features"}  # arguments that are more than a plain value
 LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 FOREST, FROZEN = "forest", "frozen"  # kinds of models
@@ -85,7 +87,11 @@ def require_kind(meta: Mapping[str, Any], kind: str) -> None:
 
 def labels_state(labels: NDArray[Any]) -> dict[str, Any]:
     """Labels with their type: little-endian, strings as wide as the longest, half floats as floats."""
-    plain = np.array(labels.tolist()) if labels.dtype.kind == "U" else labels.astype(labels.dtype.newbyteorder("<"))
+    plain = (
+        np.array(labels.tolist(), dtype=str)
+        if labels.dtype.kind == "U"
+        else labels.astype(labels.dtype.newbyteorder("<"))
+    )
     if plain.dtype == np.float16:
         plain = plain.astype(np.float32)
     if not LABEL_TYPES.fullmatch(plain.dtype.str):
@@ -99,8 +105,6 @@ def labels_from(state: Mapping[str, Any]) -> NDArray[Any]:
     values = entry(state, "values", list)
     if not LABEL_TYPES.fullmatch(kind):
         raise CorruptModelError(f"it has labels of the unknown type {kind!r}")
-    if not values:
-        raise CorruptModelError("it has no classes")
     if not all(type(value) is LABEL_KINDS[kind[1]] for value in values):
         raise CorruptModelError("a label is not of the type of the labels")
     if kind[1] == "U" and not pads_well(values):
@@ -108,7 +112,7 @@ def labels_from(state: Mapping[str, Any]) -> NDArray[Any]:
     try:
         # The length of strings is that of the longest one, not what the file claims.
         with np.errstate(over="ignore"):
-            labels = np.array(values, dtype=kind if kind[1] != "U" else None)
+            labels = np.array(values, dtype=kind if kind[1] != "U" else str)
         "".join(values if kind[1] == "U" else []).encode()
     except (ValueError, OverflowError, TypeError) as error:
         raise CorruptModelError(f"its labels do not fit their type: {error}") from None
@@ -127,21 +131,30 @@ def pads_well(strings: list[str]) -> bool:
     return padded <= FREE_PADDING + 64 * sum(map(len, strings))
 
 
-def pairs_state(weights: Mapping[Any, float] | None) -> list[list[Any]] | None:
-    """Weights by label, in the order of the labels' text."""
-    if weights is None:
+def class_weights_state(weights: ClassWeights | None) -> dict[str, Any] | None:
+    """Weights of classes, and their unit."""
+    return None if weights is None else {"unit": weights.unit, "weights": _pairs_state(weights.by_label)}
+
+
+def class_weights_from(meta: Mapping[str, Any]) -> ClassWeights | None:
+    """Weights of classes, none of which is beyond their unit."""
+    if meta.get("class_weight", 0) is None:
         return None
+    state = entry(meta, "class_weight", dict)
+    weights = ClassWeights(_pairs_from(state.get("weights")), entry(state, "unit", float))
+    if not ClassWeights.of(weights.by_label).unit <= weights.unit < float("inf"):
+        raise CorruptModelError(f"the unit of its 'class_weight' is {weights.unit}")
+    return weights
+
+
+def _pairs_state(weights: Mapping[Any, float]) -> list[list[Any]]:
+    """Weights by label, in the order of the labels' text."""
     plain = {_plain(label): float(weight) for label, weight in weights.items()}
     return [[label, plain[label]] for label in sorted(plain, key=repr)]
 
 
-def pairs_from(state: Mapping[str, Any], name: str) -> dict[Any, float] | None:
+def _pairs_from(pairs: Any) -> dict[Any, float]:
     """Weights by label."""
-    if name not in state:
-        raise CorruptModelError(f"its description has no {name!r}")
-    pairs = state[name]
-    if pairs is None:
-        return None
     is_sound = isinstance(pairs, list) and all(
         isinstance(pair, list)
         and len(pair) == 2
@@ -152,7 +165,7 @@ def pairs_from(state: Mapping[str, Any], name: str) -> dict[Any, float] | None:
     )
     is_sound = is_sound and len({label for label, _ in pairs}) == len(pairs)
     if not is_sound:
-        raise CorruptModelError(f"its {name!r} are not weights of labels")
+        raise CorruptModelError("its 'class_weight' are not weights of labels")
     return {label: float(weight) for label, weight in pairs}
 
 
@@ -165,7 +178,7 @@ def arguments_state(arguments: Mapping[str, Any]) -> dict[str, Any]:
     stored = {name: _plain(value) for name, value in arguments.items() if name not in STRUCTURED}
     plain = {name: value for name, value in stored.items() if isinstance(value, bool | int | float | str | None)}
     class_weight = arguments["class_weight"]
-    weights = class_weight if class_weight is None or isinstance(class_weight, str) else pairs_state(class_weight)
+    weights = class_weight if class_weight is None or isinstance(class_weight, str) else _pairs_state(class_weight)
     return plain | {"class_weight": weights, "categorical_features": _choice_state(arguments["categorical_features"])}
 
 
@@ -212,7 +225,7 @@ def arguments_from(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
             raise CorruptModelError(f"its parameter {name!r} is not a plain value")
     arguments = dict(state)
     if not isinstance(state.get("class_weight"), str | None):
-        arguments["class_weight"] = pairs_from(state, "class_weight")
+        arguments["class_weight"] = _pairs_from(state["class_weight"])
     if "categorical_features" in state:
         arguments["categorical_features"] = _choice_from(state["categorical_features"])
     check_execution(arguments)

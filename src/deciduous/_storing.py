@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import struct
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +16,52 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._columns import CATEGORIES, Columns, columns_from, columns_section
-from ._container import container, json_section, read_container, read_json, section, write_atomically
+from ._batch import PendingUpdate
+from ._class_weights import ClassWeights
+from ._columns import Columns, columns_section
+from ._container import Section, container, json_section, read_container, read_json, section, write_atomically
 from ._row_names import RowNames
 from ._state import (
     FOREST,
+    PRESENT_ARGUMENTS,
     arguments_from,
     arguments_state,
+    class_weights_state,
     entry,
-    feature_names,
-    labels_from,
     labels_state,
-    pairs_from,
-    pairs_state,
-    params_from,
     params_state,
     require_kind,
 )
-from ._validation import class_keys, integer_class_weights, n_threads
-from .errors import CorruptModelError, EmptyForestError
+from ._stored import StoredForest, default_max_memory, empty_core
+from ._validation import is_lazy, n_threads, non_negative_integer
+from .errors import EmptyForestError
 from .frozen import FrozenForestClassifier, frozen_from
 
-FREE_MEMORY = 256 * 2**20
-FREE_MEMORY_PER_BYTE = 64
+# What a pickle holds as the bytes of the forest, and nowhere else.
+IN_BYTES = {"_forest", "_columns", "_params", "_lock", "_names", "_class_weights", "_arguments", "_n_counted"} | {
+    "_pending",
+    "classes_",
+    "seed_",
+}
+
+
+_LOCKS: WeakSet[Any] = WeakSet()
+
+
+def fork_safe_lock() -> threading.RLock:
+    """A lock that is free in a forked process, whoever holds it here: its holder is not there."""
+    lock = threading.RLock()
+    _LOCKS.add(lock)
+    return lock
+
+
+def _free_locks() -> None:
+    for lock in list(_LOCKS):
+        lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_locks)
 
 
 class StorableForest(BaseEstimator):  # type: ignore[misc]
@@ -49,11 +74,37 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     _columns: Columns
     _params: _core.Params
     _lock: threading.RLock
-    _first_fresh_id: int
     _names: RowNames
+    _pending: PendingUpdate | None
+    _class_weights: ClassWeights | None
+    _arguments: dict[str, Any]  # parameters of the estimator that the forest was trained with, as plain values
+    _n_counted: int | None  # how many rows were numbered; None unless all rows ever were, in this process
     classes_: NDArray[Any]
-    class_weight_: dict[Any, float] | None
     n_features_in_: int
+
+    @contextmanager
+    def _one_state(self) -> Iterator[None]:
+        """Names, classes and rows are those of one moment within: updates by other threads wait."""
+        check_is_fitted(self)
+        with self._lock:
+            self._settle()
+            yield
+
+    def _settle(self) -> None:
+        """Let names and classes follow the core, or stay, according to what it did when it was asked last.
+
+        Whatever interrupts this, Ctrl-C or the lack of memory, it is done again by the next call.
+        """
+        pending = self._pending
+        if pending is None:
+            return
+        if self._forest.n_updates == pending.n_updates:
+            self.classes_ = pending.classes
+        else:
+            coming = pending.coming
+            self._n_counted = coming.n_counted
+            self._names.change(pending.leaving, coming.ids, coming.names, coming.subjects)
+        self._pending = None
 
     def freeze(self) -> FrozenForestClassifier:
         """A forest that predicts the same and nothing else: it holds no training row, no id, no count and no seed.
@@ -62,7 +113,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
-        with self._lock:
+        with self._one_state():
             try:
                 return frozen_from(self._forest, self.classes_, self._columns, names, self.n_jobs)
             except _core.EmptyForest:
@@ -72,7 +123,8 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         """Write the forest with its rows to one file, which `deciduous.load` reads; or without them if `frozen`.
 
         The file is written aside, made sure to be on the disk, and then takes the place of an old one: whatever happens
-        on the way, there is the old file or the new one.
+        on the way, there is the old file or the new one. Classes without rows are left out, and parameters are those
+        that the forest was trained with.
         """
         check_is_fitted(self)
         if frozen:
@@ -103,88 +155,74 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         require_kind(meta, FOREST)
         forest = cls(**arguments_from(entry(meta, "arguments", dict), set(cls().get_params())))
-        n_bytes = sum(map(len, sections.values()))
-        limit = FREE_MEMORY + FREE_MEMORY_PER_BYTE * n_bytes if max_memory is None else max_memory
+        limit = default_max_memory(sections) if max_memory is None else max_memory
         forest._restore(meta, sections, n_jobs, limit)
         return forest
 
-    def _sections(self) -> dict[str, bytes]:
+    def _sections(self) -> dict[str, Section]:
         """The forest as named sections of bytes."""
-        with self._lock:
+        with self._one_state():
             names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
+            # A label without rows is something of rows that are gone.
+            classes = self.classes_[np.flatnonzero(self._forest.class_totals())]
             meta = {
                 "kind": FOREST,
-                "arguments": arguments_state(self.get_params()),
+                "arguments": self._arguments_to_store(),
                 "params": params_state(self._params),
-                "classes": labels_state(self.classes_),
-                "class_weight": pairs_state(self.class_weight_),
+                "classes": labels_state(classes),
+                "class_weight": class_weights_state(self._weights_to_store(classes)),
                 "n_features_in": self.n_features_in_,
                 "feature_names_in": names,
-                "first_fresh_id": self._first_fresh_id,
             }
             n_trees = self._forest.n_trees
-            trees = {f"tree{tree:08}": self._forest.tree_as_bytes(tree) for tree in range(n_trees)}
-            sections = {"meta": json_section(meta), "rows": self._forest.rows_as_bytes()}
+            trees: dict[str, Section] = {
+                f"tree{tree:08}": self._forest.tree_as_bytes(tree).data for tree in range(n_trees)
+            }
+            sections: dict[str, Section] = {
+                "meta": json_section(meta),
+                "rows": self._forest.rows_as_bytes().data,
+            }
             if self._names.kind is not None or self._names.subjects:
                 sections["names"] = json_section(self._names.state(self._forest.ids().tolist()))
             return sections | columns_section(self._columns) | trees
+
+    def _arguments_to_store(self) -> dict[str, Any]:
+        """What the forest was trained with; of what does not define it, what is set now."""
+        n_threads(self.n_jobs), is_lazy(self.lazy), non_negative_integer("verbose", self.verbose)  # or raise
+        present = arguments_state(self.get_params())
+        return self._arguments | {name: present[name] for name in PRESENT_ARGUMENTS}
+
+    def _weights_to_store(self, classes: NDArray[Any]) -> ClassWeights | None:
+        """Weights that the user gave are parameters and stay; those that rows gave leave with the rows."""
+        if self._class_weights is None or self._arguments.get("class_weight") != "balanced":
+            return self._class_weights
+        return self._class_weights.only(classes.tolist())
 
     def _restore(
         self, meta: dict[str, Any], sections: dict[str, memoryview], n_jobs: int | None, max_memory: float
     ) -> None:
         """Take over what `_sections` wrote."""
-        params = params_from(entry(meta, "params", dict))
-        classes = labels_from(entry(meta, "classes", dict))
-        n_features = entry(meta, "n_features_in", int)
-        rows = section(sections, "rows")
-        if not 1 <= n_features <= len(rows):
-            raise CorruptModelError(f"it cannot have {n_features} columns in {len(rows)} bytes of rows")
-        columns = columns_from(sections, n_features)
-        n_trees = len(sections.keys() - {"meta", "rows", "names", CATEGORIES})
-        if params.n_trees != n_trees:
-            raise CorruptModelError(f"it has {n_trees} trees instead of {params.n_trees}")
-        trees = [section(sections, f"tree{tree:08}") for tree in range(params.n_trees)]
-        needed = memory_needed(params, columns, len(classes), rows, trees)
-        if needed > max_memory:
-            raise CorruptModelError(
-                f"it would take about {needed:,} bytes of memory, more than {max_memory:,.0f}; "
-                "if it is to be trusted, raise `max_memory`"
-            )
-        self.class_weight_ = pairs_from(meta, "class_weight")
-        self.classes_ = classes
-        forest = self._empty_core(params, columns, classes, integer_class_weights(self.class_weight_, self.classes_))
-        try:
-            forest.restore(_as_array(rows), [_as_array(tree) for tree in trees], n_threads(n_jobs), None)
-        except (_core.CorruptData, _core.InvalidArgument) as error:
-            raise CorruptModelError(str(error)) from None
-        names = read_json(sections["names"]) if "names" in sections else {}
-        self._names = RowNames.from_state(names, forest.ids().tolist())
-        self._forest = forest
-        self._columns = columns
-        self._params = params
-        self._lock = threading.RLock()
-        self._first_fresh_id = self._checked_fresh_id(entry(meta, "first_fresh_id", int))
-        self.n_features_in_ = n_features
-        self.seed_ = params.seed
-        if "feature_names_in" not in meta:
-            raise CorruptModelError("its description has no 'feature_names_in'")
-        feature_names_in = meta["feature_names_in"]
-        if feature_names_in is not None:
-            self.feature_names_in_ = feature_names(feature_names_in, n_features)
-
-    def _checked_fresh_id(self, fresh: int) -> int:
-        """The first id for new rows, which must be beyond those of all rows that are there."""
-        least = 0 if self._names.kind is not None else max(0, int(self._forest.ids().max(initial=-1)) + 1)
-        if not least <= fresh <= 2**63:
-            raise CorruptModelError(f"its 'first_fresh_id' is {fresh}, outside of [{least}, {2**63}]")
-        return fresh
+        stored = StoredForest.from_sections(meta, sections, n_jobs, max_memory, self._tuning)
+        self._names = stored.names
+        self._forest = stored.core
+        self._columns = stored.columns
+        self._params = stored.params
+        self._lock = fork_safe_lock()
+        self._pending = None
+        self._arguments = dict(entry(meta, "arguments", dict))
+        self._n_counted = None
+        self._class_weights = stored.class_weights
+        self.classes_ = stored.classes
+        self.n_features_in_ = len(stored.columns)
+        self.seed_ = stored.params.seed
+        if stored.column_names is not None:
+            self.feature_names_in_ = stored.column_names
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         if "_forest" not in state:
             return state
-        core = {"_forest", "_columns", "_params", "_lock", "_names"}
-        return {name: value for name, value in state.items() if name not in core} | {"_model": self.to_bytes()}
+        return {name: value for name, value in state.items() if name not in IN_BYTES} | {"_model": self.to_bytes()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         model = state.pop("_model", None) if "_model" in state else None
@@ -194,32 +232,6 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             self._restore(read_json(section(sections, "meta")), sections, None, math.inf)
 
     def _empty_core(
-        self, params: _core.Params, columns: Columns, classes: NDArray[Any], weights: NDArray[np.uint32] | None
+        self, params: _core.Params, columns: Columns, classes: NDArray[Any], weights: ClassWeights | None
     ) -> _core.Forest:
-        tuning = _core.Tuning()
-        for name, value in self._tuning.items():
-            setattr(tuning, name, value)
-        return _core.Forest(params, tuning, columns.n_categories, class_keys(classes), weights)
-
-
-def memory_needed(
-    params: _core.Params, columns: Columns, n_classes: int, rows: memoryview, trees: list[memoryview]
-) -> int:
-    """About how many bytes a forest takes that a file with these sections describes, before anything is made of it."""
-    if len(rows) < 8 or any(len(tree) < 8 for tree in trees):
-        raise CorruptModelError("a section is too short to begin")
-    # What a section claims beyond its own size is found out when it is read.
-    n_rows = min(int(struct.unpack_from("<Q", rows)[0]), len(rows) // 8)
-    if len(columns) * (1 + n_rows) > len(rows):
-        raise CorruptModelError(f"it is too short for {n_rows} rows of {len(columns)} columns")
-    headers = [struct.unpack_from("<II", tree) for tree in trees]
-    n_leaves = sum(
-        min(max(1, n_nodes - n_splits), len(tree)) for (n_nodes, n_splits), tree in zip(headers, trees, strict=True)
-    )
-    row_lists: int = 4 * n_rows * params.trees_per_row
-    leaf_counts: int = 4 * n_leaves * (n_classes + 4)
-    return row_lists + leaf_counts + 200 * columns.n_attributes + 500 * len(trees) + 8 * len(rows)
-
-
-def _as_array(data: memoryview) -> NDArray[np.uint8]:
-    return np.frombuffer(data, dtype=np.uint8)
+        return empty_core(params, columns, classes, weights, self._tuning)

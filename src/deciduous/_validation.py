@@ -1,26 +1,26 @@
-"""From what users pass in to clean arrays and numbers; most messages are worded here."""
+"""From what users pass in to clean arrays and numbers; most messages are worded here.
+
+scikit-learn, SciPy and joblib are imported by the functions that need them: reading a file takes none of them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from ._core import CandidateScheme, Criterion, Params
+from ._core import CandidateScheme, Criterion, Params, StandardFloats
+from ._times import TEMPORAL, days
 from .errors import InvalidInputError, shown
 
 MAX_DEPTH = 256
+MAX_TREES = 2**20 - 2
 ALL_THRESHOLDS = 0
 LARGEST_ID = np.iinfo(np.int64).max
 LARGEST_WEIGHT = 2**30
@@ -31,23 +31,15 @@ NUMERIC = "biuf"  # kinds of dtypes
 FEW_LABELS = 20
 
 
-@contextmanager
-def restoring(owner: object, *names: str) -> Iterator[None]:
-    """Gives attributes back their values, or their absence, if the block fails."""
-    before = {name: vars(owner)[name] for name in names if name in vars(owner)}
-    try:
-        yield
-    except BaseException:
-        for name in names:
-            vars(owner).pop(name, None)
-        vars(owner).update(before)
-        raise
-
-
 def float32_matrix(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
     """The rows as C-ordered float32, NaN allowed. Checks the names and number of columns, or learns them with reset."""
     if not reset and isinstance(X, list | tuple) and len(X) == 0:
         return np.empty((0, estimator.n_features_in_), dtype=np.float32)
+    from scipy.sparse import issparse
+    from sklearn.utils.validation import validate_data
+
+    if isinstance(X, np.ndarray) and X.dtype.kind in TEMPORAL:
+        X = days(X)
     given = validate_data(
         estimator,
         X,
@@ -65,7 +57,7 @@ def float32_matrix(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.f
 
 def finite_float32(given: NDArray[Any], first_column: int = 0) -> NDArray[np.float32]:
     """Numbers as a C-ordered float32 matrix, NaN allowed, infinity not. Messages count columns from `first_column`."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"), StandardFloats():
         matrix = np.ascontiguousarray(given, dtype=np.float32)
     infinite = np.isinf(matrix)
     if infinite.any():
@@ -89,15 +81,32 @@ def label_array(y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
     labels = y if isinstance(y, np.ndarray) and _are_plain(y) else _one_dimensional(y)
     if n_rows is not None and len(labels) != n_rows:
         raise InvalidInputError(f"X has {n_rows} rows but y has {len(labels)} labels; give one label for each row.")
-    for i in _missing_labels(labels):
-        raise InvalidInputError(f"y[{i}] is {labels[i]}, which is not a label. Drop that row, or give it a class.")
+    _require_no_missing(labels)
     if labels.dtype == object:
         labels = _typed_labels(labels)
+        _require_no_missing(labels)
+    if labels.dtype.kind == "U":
+        _require_unicode(labels)
+    if labels.dtype == np.longdouble:
+        labels = _as_doubles(labels)
     if labels.dtype.kind not in NUMERIC + "U":
         raise InvalidInputError(f"Labels must be numbers or strings, but y is of type {labels.dtype}.")
     if len(labels) and not _are_plain(labels):
-        check_classification_targets(labels)
+        _require_classes(labels)
     return labels
+
+
+def _require_classes(labels: NDArray[Any]) -> None:
+    from sklearn.utils.multiclass import check_classification_targets
+
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:
+        broken = next((label for label in labels.tolist() if isinstance(label, float) and label % 1), labels[0])
+        reason = str(error).partition(".")[0]
+        raise InvalidInputError(
+            f"{reason}. y holds {broken!r}, but labels are classes: strings or whole numbers. Make classes of them."
+        ) from None
 
 
 def _are_plain(labels: NDArray[Any]) -> bool:
@@ -106,17 +115,50 @@ def _are_plain(labels: NDArray[Any]) -> bool:
 
 
 def _one_dimensional(y: ArrayLike) -> NDArray[Any]:
+    import narwhals as nw
+    from sklearn.utils.validation import check_array, column_or_1d
+
+    # NumPy turns numbers beside strings into strings, polars strings into NumPy's, which do not end in zeros, and
+    # scikit-learn pandas' own integers into floats.
+    if nw.dependencies.is_polars_series(y):
+        y = y.to_list()
+    if isinstance(y, list | tuple) or str(getattr(y, "dtype", "")).startswith(("Int", "UInt")):
+        y = np.array(y, dtype=object)
     given = check_array(y, ensure_2d=False, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
     labels: NDArray[Any] = column_or_1d(given, warn=True)
     return labels
 
 
-def _missing_labels(labels: NDArray[Any]) -> list[int]:
+def _require_no_missing(labels: NDArray[Any]) -> None:
+    missing: list[int] = []
     if labels.dtype.kind == "f":
-        return np.flatnonzero(~np.isfinite(labels)).tolist()
-    if labels.dtype == object:
-        return [i for i, label in enumerate(labels) if label is None or label != label]
-    return []
+        missing = np.flatnonzero(~np.isfinite(labels)).tolist()
+    elif labels.dtype == object:
+        missing = [i for i, label in enumerate(labels) if is_missing(label)]
+    for i in missing:
+        raise InvalidInputError(f"y[{i}] is {labels[i]}, which is not a label. Drop that row, or give it a class.")
+
+
+def _require_unicode(labels: NDArray[Any]) -> None:
+    for label in labels.tolist():
+        if not is_unicode(label):
+            raise InvalidInputError(f"y has the label {label!r}, which is not valid Unicode. Replace it.")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a string has no halves of characters, which cannot be written down."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _as_doubles(labels: NDArray[Any]) -> NDArray[np.float64]:
+    doubles = labels.astype(np.float64)
+    if (doubles != labels).any():
+        raise InvalidInputError(f"y is of type {labels.dtype}, and float64 does not hold all of its labels exactly.")
+    return doubles
 
 
 def _typed_labels(labels: NDArray[Any]) -> NDArray[Any]:
@@ -127,7 +169,20 @@ def _typed_labels(labels: NDArray[Any]) -> NDArray[Any]:
         raise InvalidInputError(
             f"Labels must be all numbers or all strings, but y has labels of the types {shown(named)}."
         )
-    return np.array(labels.tolist())
+    values = [label.item() if isinstance(label, np.generic) else label for label in labels.tolist()]
+    are_whole = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
+    is_beyond = are_whole and max(values, default=0) > LARGEST_ID
+    try:
+        typed = np.array(values, dtype=str if kinds == {str} else np.uint64 if is_beyond else None)
+    except OverflowError:
+        typed = np.array(values, dtype=object)
+    lost = [before for before, after in zip(values, typed.tolist(), strict=True) if before != after]
+    if lost or typed.dtype == object:
+        reason = "end in a zero character" if kinds == {str} else "no type holds exactly beside the others"
+        raise InvalidInputError(
+            f"y has labels that {reason}: {shown(map(repr, lost or values))}. Use labels that NumPy can tell apart."
+        )
+    return typed
 
 
 def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.uint32] | None:
@@ -151,41 +206,6 @@ def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.uin
     return None if (given == 1).all() else given.astype(np.uint32)
 
 
-def class_weights_of(
-    class_weight: Mapping[Any, float] | str | None, classes: NDArray[Any], codes: NDArray[np.uint32], weights: Any
-) -> dict[Any, float] | None:
-    """What `class_weight` means for these rows: a weight for each class that it names, or that the rows have."""
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, str):
-        _one_of("class_weight", class_weight, ("balanced",))
-        n_by_class = np.bincount(codes, weights=weights, minlength=len(classes))
-        present = np.flatnonzero(n_by_class)
-        balanced = n_by_class.sum() / (len(present) * n_by_class[present])
-        return dict(zip(classes[present].tolist(), balanced.tolist(), strict=True))
-    if not isinstance(class_weight, Mapping):
-        raise InvalidInputError(f"class_weight must be a dict, 'balanced' or None, but is {class_weight!r}.")
-    for label, weight in class_weight.items():
-        if not isinstance(label, (str, *NUMBER)):
-            raise InvalidInputError(f"class_weight names {label!r}, which is no label: labels are numbers or strings.")
-        plain = weight.item() if isinstance(weight, np.generic) else weight
-        if not isinstance(plain, NUMBER) or not 0 < plain < 1e300:
-            raise InvalidInputError(f"class_weight[{label!r}] must be a positive number, but is {weight!r}.")
-    return {label: float(weight) for label, weight in class_weight.items()}
-
-
-def integer_class_weights(weights: Mapping[Any, float] | None, classes: NDArray[Any]) -> NDArray[np.uint32] | None:
-    """The weights of these classes as integers, of which the largest possible one is 2**20; classes not named weigh 1.
-
-    The unit depends on the weights alone, not on the classes that happen to be there.
-    """
-    if weights is None:
-        return None
-    unit = max(1.0, *weights.values()) if weights else 1.0
-    named = np.array([weights.get(label, 1.0) for label in classes.tolist()])
-    return np.maximum(np.rint(named / unit * 2**20), 1).astype(np.uint32)
-
-
 def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
     """Row ids as int64, each given once."""
     given = _id_candidates(ids)
@@ -196,7 +216,8 @@ def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
     if given.dtype.kind not in "iu":
         wrong = [i for i in given.tolist() if not isinstance(i, int) or isinstance(i, bool)]
         raise InvalidInputError(
-            f"Row ids must be integers, but {shown(map(repr, wrong))} came among them (type {given.dtype})."
+            "Row ids are integers, unless `fit` got strings or UUIDs for all rows, but "
+            f"{shown(map(repr, wrong))} came among them (type {given.dtype})."
         )
     if int(given.max()) > LARGEST_ID:
         raise InvalidInputError(f"Row id {given.max()} is too large: ids go up to {LARGEST_ID}.")
@@ -224,13 +245,6 @@ def _id_candidates(ids: ArrayLike | Iterable[int] | int) -> NDArray[Any]:
         outside = greatest if greatest > LARGEST_ID else least
         raise InvalidInputError(f"Row id {outside} does not fit into 64 bits: ids go from -2**63 to 2**63 - 1.")
     return elements.astype(np.int64)
-
-
-def fresh_ids(n_rows: int, first_fresh: int) -> NDArray[np.int64]:
-    """Ids that no row has or had."""
-    if first_fresh > LARGEST_ID - n_rows:
-        raise InvalidInputError("No fresh row ids are left above the largest one used; give `ids` explicitly.")
-    return np.arange(first_fresh, first_fresh + n_rows, dtype=np.int64)
 
 
 def require_one_each(name: str, n_given: int, n_rows: int) -> None:
@@ -271,11 +285,19 @@ def seed_from(random_state: Any) -> int:
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """How many threads `n_jobs` asks for, as in scikit-learn."""
+    """How many threads `n_jobs` asks for, as in scikit-learn, but not more than the machine has cores.
+
+    It may come from a file that another machine, or somebody else, wrote.
+    """
     is_integer = isinstance(n_jobs, INTEGER) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not is_integer or n_jobs == 0):
         raise InvalidInputError(f"n_jobs must be None or an integer other than 0, but is {n_jobs!r}.")
-    return max(1, int(effective_n_jobs(n_jobs)))
+    if n_jobs == 1:
+        return 1
+    from joblib import cpu_count, effective_n_jobs
+
+    n_wanted = max(1, int(effective_n_jobs(n_jobs)))
+    return n_wanted if n_wanted == 1 else min(n_wanted, cpu_count())
 
 
 def non_negative_integer(name: str, value: int) -> int:
@@ -292,7 +314,8 @@ def is_lazy(lazy: bool) -> bool:
 
 def extended_classes(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """The classes with labels not seen before at the end, and the numbers of these labels among them."""
-    labels = labels.astype(_common_type(known, labels), copy=False)
+    dtype = _common_type(known, labels)
+    labels, known = labels.astype(dtype, copy=False), known.astype(dtype, copy=False)
     fresh = np.setdiff1d(labels, known)
     classes = np.concatenate([known, fresh]) if len(fresh) else known
     order = np.argsort(classes)
@@ -306,13 +329,22 @@ def _common_type(known: NDArray[Any], labels: NDArray[Any]) -> np.dtype[Any]:
     if not any(are_numeric):
         return np.result_type(known, labels)
     if all(are_numeric):
-        for dtype in (known.dtype, np.result_type(known, labels)):
-            if (labels.astype(dtype) == labels).all() and (known.astype(dtype) == known).all():
+        for dtype in (known.dtype, labels.dtype, np.result_type(known, labels)):
+            if _holds(dtype, known) and _holds(dtype, labels):
                 return dtype
     raise InvalidInputError(
         f"The forest's labels are of type {known.dtype}, but y[0] is {labels[0]!r} of type {labels.dtype}, and no "
         "type holds both exactly. Use labels of one type."
     )
+
+
+def _holds(dtype: np.dtype[Any], labels: NDArray[Any]) -> bool:
+    """Whether a type holds these numbers exactly. NumPy compares large integers as floats, Python does not."""
+    if dtype == labels.dtype:
+        return True
+    distinct = np.unique(labels)
+    with np.errstate(all="ignore"):
+        return bool(distinct.astype(dtype).tolist() == distinct.tolist())
 
 
 def _integer(name: str, value: Any, least: int, greatest: int = 2**31 - 1) -> int:
@@ -321,7 +353,8 @@ def _integer(name: str, value: Any, least: int, greatest: int = 2**31 - 1) -> in
     raise InvalidInputError(f"{name} must be an integer in [{least}, {greatest}], but is {value!r}.")
 
 
-def _one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """A parameter that must be one of these words."""
     if isinstance(value, str) and value in choices:
         return value
     raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, choices))}, but is {value!r}.")
@@ -332,7 +365,7 @@ def _n_considered(max_features: int | float | Literal["sqrt", "log2"] | None, n_
     if max_features is None:
         return n_attributes
     if isinstance(max_features, str):
-        name = _one_of("max_features", max_features, ("sqrt", "log2"))
+        name = one_of("max_features", max_features, ("sqrt", "log2"))
         return max(1, math.isqrt(n_attributes) if name == "sqrt" else n_attributes.bit_length() - 1)
     if isinstance(max_features, INTEGER):
         return min(_integer("max_features", max_features, 1), n_attributes)
@@ -358,12 +391,12 @@ def _trees_per_row(max_samples: float | None, n_trees: int) -> int:
 def core_params(estimator: Any, n_attributes: int, seed: int) -> Params:
     """The estimator's parameters, checked, as the core wants them."""
     params = Params()
-    params.n_trees = _integer("n_estimators", estimator.n_estimators, 1)
+    params.n_trees = _integer("n_estimators", estimator.n_estimators, 1, MAX_TREES)
     params.trees_per_row = _trees_per_row(estimator.max_samples, params.n_trees)
     given_depth = MAX_DEPTH if estimator.max_depth is None else estimator.max_depth
     params.max_depth = _integer("max_depth", given_depth, 1, MAX_DEPTH)
     params.random_depth = min(_integer("random_depth", estimator.random_depth, 0), params.max_depth)
-    scheme = _one_of("candidates", estimator.candidates, ("valid", "uniform"))
+    scheme = one_of("candidates", estimator.candidates, ("valid", "uniform"))
     if estimator.n_thresholds is None and scheme == "uniform":
         raise InvalidInputError(
             "n_thresholds=None means all valid thresholds; with candidates='uniform' give a number, such as 20."
@@ -372,7 +405,7 @@ def core_params(estimator: Any, n_attributes: int, seed: int) -> Params:
         ALL_THRESHOLDS if estimator.n_thresholds is None else _integer("n_thresholds", estimator.n_thresholds, 1, 10**6)
     )
     params.candidates = CandidateScheme.valid if scheme == "valid" else CandidateScheme.uniform
-    criterion = _one_of("criterion", estimator.criterion, ("gini", "entropy"))
+    criterion = one_of("criterion", estimator.criterion, ("gini", "entropy"))
     params.criterion = Criterion.gini if criterion == "gini" else Criterion.entropy
     params.max_features = _n_considered(estimator.max_features, n_attributes)
     params.min_samples_split = _integer("min_samples_split", estimator.min_samples_split, 2)

@@ -57,7 +57,8 @@ class RowExistsError(InvalidInputError):
         self.ids = tuple(ids)
         super().__init__(
             f"The forest already holds the rows {shown(self.ids)}. Nothing was changed. "
-            "Delete them first to replace them, or leave `ids` out to get fresh ones."
+            "Delete them first to replace them, or leave `ids` out to get fresh ones (and the index of a pandas table: "
+            "`reset_index(drop=True)`)."
         )
 
 
@@ -87,8 +88,42 @@ class CorruptModelError(DeciduousError, ValueError):
         super().__init__(f"This is not a model that can be loaded: {reason}.")
 
 
+class LinkedFileError(DeciduousError, OSError):
+    """A file that has other names, which would keep its old content; nothing was written."""
+
+    def __init__(self, path: object, n_names: int, other: object | None) -> None:
+        where = f"one of them is {other}" if other is not None else "the others are in other folders"
+        super().__init__(
+            f"{path} is one of {n_names} names of the same file (hard links); {where}. To replace it would leave the "
+            "old content, deleted rows included, under the other names. Nothing was written. Remove the other names, "
+            "or save under a new one and remove them all."
+        )
+
+
 class FolderError(DeciduousError, ValueError):
     """A folder that does not hold a live forest, or already holds one."""
+
+
+class UnknownRequestError(DeciduousError, KeyError):
+    """The id of a request that a live forest never received."""
+
+    def __init__(self, id: object) -> None:
+        self.id = id
+        super().__init__(id)
+
+    def __str__(self) -> str:
+        return f"There is no request {self.id!r}. `requests` lists those that were received."
+
+
+class CorruptRecordError(FolderError):
+    """A folder of a live forest whose record is not what was written there."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"The record of this live forest is damaged: {problem}. Restore state.db from a backup, or create the live "
+            "forest anew in another folder."
+        )
 
 
 class FolderInUseError(DeciduousError, RuntimeError):
@@ -98,6 +133,16 @@ class FolderInUseError(DeciduousError, RuntimeError):
         super().__init__(
             f"The live forest in {folder} is open elsewhere ({holder}), and only one at a time may sync it. Close that "
             "one, or wait until it is done. `deciduous.live.read_record` reads receipts and requests meanwhile."
+        )
+
+
+class FolderBusyError(DeciduousError, TimeoutError):
+    """A folder whose `state.db` another program has locked for longer than we wait; nothing is left half done."""
+
+    def __init__(self, path: object, seconds: float) -> None:
+        super().__init__(
+            f"Another program has {path} locked, a backup or a browser of databases perhaps, and still had it after "
+            f"{seconds:g} seconds. Let it finish, or end it, and try again: what could not be done is done then."
         )
 
 

@@ -1,7 +1,8 @@
 """Copies of a forest for other libraries: ONNX, treelite and SHAP.
 
 An export is a copy: deleting rows from the forest does not reach it. Copies take attributes, not columns: if some
-columns are categorical, give them `forest.one_hot(X)`. See docs/export.md.
+columns are categorical, give them `forest.one_hot(X)`. Classes are those that have rows, in the order of `classes_`.
+See docs/export.md.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .errors import InvalidInputError
 from .forest import DareForestClassifier
+from .frozen import FrozenForestClassifier
 from .inspection import TreeView
 
 # Old enough for every ONNX Runtime of the last years: nothing newer is needed.
@@ -22,11 +24,12 @@ ONNX_OPSETS = {"": 13, "ai.onnx.ml": 3}
 ONNX_IR_VERSION = 8
 
 
-def to_onnx(forest: DareForestClassifier) -> Any:
+def to_onnx(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
     """The forest as an `onnx.ModelProto`.
 
     Input `X`: float32 of shape (n_rows, n_attributes), NaN allowed. Outputs: `label`, and `probabilities` as float32 in
-    the order of `classes_`. Trees are evaluated in float64; of equally likely classes the lower label is chosen.
+    the order of `classes_`, of the classes that have rows. Trees are evaluated in float64; of equally likely classes
+    the lower label is chosen.
     """
     onnx = imported("onnx", "export")
     views, classes = trees_with_rows(forest)
@@ -51,8 +54,8 @@ def to_onnx(forest: DareForestClassifier) -> Any:
     return model
 
 
-def to_treelite(forest: DareForestClassifier) -> Any:
-    """The forest as a `treelite.Model` whose output has the columns of `predict_proba`."""
+def to_treelite(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
+    """The forest as a `treelite.Model` whose output has the columns of `predict_proba` for classes that have rows."""
     builders = imported("treelite.model_builder", "export")
     views, classes = trees_with_rows(forest)
     builder = builders.ModelBuilder(
@@ -77,10 +80,11 @@ def to_treelite(forest: DareForestClassifier) -> Any:
     return builder.commit()
 
 
-def to_shap(forest: DareForestClassifier) -> dict[str, Any]:
+def to_shap(forest: DareForestClassifier | FrozenForestClassifier) -> dict[str, Any]:
     """The forest as the dictionary that `shap.TreeExplainer` takes; it explains `predict_proba`, class by class.
 
-    Background data for the explainer must be float32. An explainer with background data overwrites the weights of the
+    Classes without rows are left out. Of a frozen forest, which holds no counts, every leaf weighs the same: give the
+    explainer background data, which must be float32. An explainer with background data overwrites the weights of the
     nodes in the dictionary, so make one for each explainer.
     """
     views, _ = trees_with_rows(forest)
@@ -108,7 +112,12 @@ def imported(name: str, extra: str) -> Any:
 
 
 def check_has_rows(forest: DareForestClassifier) -> None:
-    """Refuse a forest that is not fitted or has lost all its rows."""
+    """Refuse what is no forest with rows: something else, one that is not fitted, or one that has lost all its rows."""
+    if not isinstance(forest, DareForestClassifier):
+        raise TypeError(
+            "A DareForestClassifier can be exported or drawn, and a frozen one exported, but a "
+            f"{type(forest).__name__} came. Of a pipeline give the last step, of a live forest its `forest`."
+        )
     check_is_fitted(forest)
     if forest.n_rows_ == 0:
         raise InvalidInputError(
@@ -117,13 +126,19 @@ def check_has_rows(forest: DareForestClassifier) -> None:
         )
 
 
-def trees_with_rows(forest: DareForestClassifier) -> tuple[list[TreeView], NDArray[Any]]:
-    """The trees that predictions are the mean of, and the classes, all as of one moment."""
-    check_is_fitted(forest)
-    with forest._lock:
+def trees_with_rows(
+    forest: DareForestClassifier | FrozenForestClassifier,
+) -> tuple[list[TreeView], NDArray[Any]]:
+    """The trees that predictions are the mean of, and the classes that have rows, all as of one moment."""
+    if isinstance(forest, FrozenForestClassifier):
+        check_is_fitted(forest)
+        return forest._tree_views(), forest.classes_
+    check_has_rows(forest)
+    with forest._one_state():
         check_has_rows(forest)
-        views = [forest.tree_view(tree) for tree in range(forest._forest.n_trees)]
-        return [view for view in views if view.counts[0].any()], forest.classes_
+        present = np.flatnonzero(forest._forest.class_totals())  # a copy is a file: no label of rows that are gone
+        views = [view.of_classes(present) for view in forest._tree_views() if view.counts[0].any()]
+        return views, forest.classes_[present]
 
 
 def _onnx_trees(onnx: Any, views: list[TreeView], n_classes: int) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,27 +14,31 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._batch import Batch
+from ._batch import Batch, PendingUpdate
+from ._class_weights import ClassWeights, integers_of
 from ._columns import encoded, learned_columns
 from ._progress import Report, bar
 from ._row_names import Names, RowNames, kind_of, name_list, settled
-from ._storing import StorableForest
+from ._state import arguments_state
+from ._stored import depth_and_leaves
+from ._storing import StorableForest, fork_safe_lock
+from ._table_index import row_ids
 from ._validation import (
     class_keys,
-    class_weights_of,
     core_params,
     extended_classes,
-    integer_class_weights,
     is_lazy,
     label_array,
     n_threads,
     non_negative_integer,
-    restoring,
     seed_from,
 )
 from .errors import EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
 from .inspection import KINDS, TreeView
 from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
+
+LEARNED_OF_COLUMNS = {"n_features_in_", "feature_names_in_"}  # what scikit-learn's checks of X write
+NO_IDS = np.empty(0, np.int64)
 
 
 class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[misc]
@@ -81,7 +85,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         Postpone the retraining of subtrees until something reads them, and for small ones also the question whether
         they change at all. The forest is the same in the end.
     n_jobs : int or None, default=None
-        Threads, over trees; -1 for all processors. The forest does not depend on it.
+        Threads, over trees, but not more than there are cores; -1 for all of them. The forest does not depend on it.
     random_state : int, RandomState instance or None, default=None
         An int in [0, 2**64) is the seed itself. None draws a secret one; see the README on why it should stay secret.
     verbose : int, default=0
@@ -90,7 +94,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     Attributes
     ----------
     classes_ : ndarray
-        Labels, in the order of the columns of `predict_proba`. Labels first seen by `add` come at the end.
+        Labels, in the order of the columns of `predict_proba`. Labels first seen by `add` come at the end; classes
+        without rows stay until the forest is fitted, loaded or copied.
     ids_ : ndarray
         The rows in the forest, ascending.
     subjects_ : list
@@ -178,9 +183,11 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         y : array of shape (n_rows,)
             Labels, of any number of classes.
         ids : array of integers, strings or UUIDs, optional
-            Unique names of the rows, for `delete`. Default: 0, 1, 2, …
+            Unique names of the rows, for `delete`. Default: the index of a pandas table, unless it is the one that
+            counts its rows; else 0, 1, 2, …
         subjects : array of integers, strings or UUIDs, optional
             The person, or whatever it is, that each row belongs to: `delete(subjects=...)` removes all rows of one.
+            Missing values (None, NaN) for rows that belong to nobody.
         sample_weight : array of whole numbers, optional
             A row of weight 3 counts as three rows; one of weight 0 is left out.
         """
@@ -195,39 +202,49 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         sample_weight: ArrayLike | None,
         known_classes: ArrayLike | None,
     ) -> Self:
-        with restoring(self, "n_features_in_", "feature_names_in_"):
-            columns, rows = learned_columns(self, X, self.categorical_features, sample_weight)
-            ids = settled(ids)
-            names = RowNames(kind_of(ids) if ids is not None else None)
-            batch = Batch.checked(rows, y, ids, sample_weight, subjects, names, first_fresh=0)
-            if len(batch) == 0:
-                raise InvalidInputError(
-                    "Every sample_weight is zero: fit needs at least one row of positive weight."
-                    if len(rows)
-                    else "Found array with 0 sample(s): fit needs at least one row."
-                )
-            known = np.unique(batch.labels) if known_classes is None else np.unique(label_array(known_classes, None))
-            classes, codes = extended_classes(known, batch.labels)
-            seed = seed_from(self.random_state)
-            class_weight = class_weights_of(self.class_weight, classes, codes, batch.weights)
-            weights = integer_class_weights(class_weight, classes)
-            params = core_params(self, columns.n_attributes, seed)
-            is_lazy(self.lazy)
-            forest = self._empty_core(params, columns, classes, weights)
-            with _in_our_words(), bar("Training", params.n_trees, self._is_verbose()) as report:
-                forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), report)
-
-        self._forest = forest
-        self._columns = columns
-        self._params = params
-        self._lock = threading.RLock()
-        self._first_fresh_id = batch.next_fresh
-        self._names = names
-        self._names.learn(batch.ids, batch.names, batch.subjects)
-        self.class_weight_ = class_weight
-        self.classes_ = classes
-        self.seed_ = seed
+        draft = self._unfitted()
+        columns, rows = learned_columns(draft, X, self.categorical_features, sample_weight)
+        ids = row_ids(X, ids, y=y, subjects=subjects, sample_weight=sample_weight)
+        names = RowNames(kind_of(ids) if ids is not None else None)
+        batch = Batch.checked(rows, y, ids, sample_weight, subjects, names, n_counted=0)
+        if len(batch) == 0:
+            raise InvalidInputError(
+                "Every sample_weight is zero: fit needs at least one row of positive weight."
+                if len(rows)
+                else "Found array with 0 sample(s): fit needs at least one row."
+            )
+        known = np.unique(batch.labels) if known_classes is None else np.unique(label_array(known_classes, None))
+        classes, codes = extended_classes(known, batch.labels)
+        seed = seed_from(self.random_state)
+        class_weights = ClassWeights.resolved(self.class_weight, classes, codes, batch.weights)
+        params = core_params(self, columns.n_attributes, seed)
+        is_lazy(self.lazy)
+        arguments = arguments_state(self.get_params())
+        forest = self._empty_core(params, columns, classes, class_weights)
+        with _in_our_words(), bar("Training", params.n_trees, self._is_verbose()) as report:
+            forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), report)
+        names.change([], batch.ids, batch.names, batch.subjects)
+        learned = {
+            "_forest": forest,
+            "_columns": columns,
+            "_params": params,
+            "_lock": fork_safe_lock(),
+            "_pending": None,
+            "_n_counted": batch.n_counted,
+            "_arguments": arguments,
+            "_names": names,
+            "_class_weights": class_weights,
+            "classes_": classes,
+            "seed_": seed,
+        }
+        self.__dict__ = vars(draft) | learned  # in one step: Ctrl-C leaves the forest as it was, or fitted
         return self
+
+    def _unfitted(self) -> Self:
+        """A forest with the same parameters that has seen no columns."""
+        draft = type(self).__new__(type(self))
+        draft.__dict__ = {name: its for name, its in vars(self).items() if name not in LEARNED_OF_COLUMNS}
+        return draft
 
     def partial_fit(
         self,
@@ -255,17 +272,10 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         """
         check_is_fitted(self)
         ids = settled(ids)
-        with self._lock:
-            row_ids = self._core_ids(ids, subjects)
-            with self._naming_unknown(ids, row_ids), self._update_bar("Deleting", len(row_ids)) as report:
-                n_before = self._forest.n_rows
-                try:
-                    cost = self._forest.delete_rows(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy), report)
-                    shown = self._names.shown_ids(row_ids.tolist())
-                finally:  # also if Ctrl-C came while the core worked: the rows are gone
-                    if self._forest.n_rows < n_before:
-                        self._names.forget(row_ids.tolist())
-        return UpdateReport.from_core(shown, cost)
+        with self._one_state():
+            row_ids = self._known_rows(ids, subjects)
+            shown = self._names.shown_ids(row_ids.tolist())
+            return UpdateReport.from_core(shown, self._update("Deleting", row_ids, self._no_rows()))
 
     def add(
         self,
@@ -278,48 +288,78 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     ) -> UpdateReport:
         """Add training rows as if they had been there from the start.
 
-        Labels never seen before extend `classes_` at its end. Without `ids` the rows get fresh ones, never used before;
-        the report names them. Rows of weight 0 are left out.
+        Labels never seen before extend `classes_` at its end. Without `ids`, and without an index of their own (see
+        `fit`), the rows get fresh ones, which the report names: if all rows so far were numbered, in this process, the
+        numbers that come next; else a block of numbers from a random place beyond 2**62, which tells nothing of rows
+        that are gone. Rows of weight 0 are left out.
         """
         check_is_fitted(self)
         rows = encoded(self, X, self._columns)
-        ids = settled(ids)
-        with self._lock:
-            batch = Batch.checked(rows, y, ids, sample_weight, subjects, self._names, self._first_fresh_id)
+        ids = row_ids(X, ids, y=y, subjects=subjects, sample_weight=sample_weight)
+        with self._one_state():
+            batch = self._batch(rows, y, ids, sample_weight, subjects)
             held = np.flatnonzero(self._forest.holds(batch.ids))
             if len(held):
-                raise RowExistsError([batch.ids[i] if batch.names is None else batch.names[i] for i in held])
-            if len(batch) == 0:
-                return UpdateReport((), (), ())
-            classes, codes = extended_classes(self.classes_, batch.labels)
-            with _in_our_words(), self._update_bar("Adding", len(batch)) as report, self._taking_in(batch, classes):
-                cost = self._forest.add_rows(
-                    batch.ids,
-                    batch.rows,
-                    codes,
-                    batch.weights,
-                    class_keys(classes),
-                    integer_class_weights(self.class_weight_, classes),
-                    n_threads(self.n_jobs),
-                    is_lazy(self.lazy),
-                    report,
-                )
-        return UpdateReport.from_core(batch.ids.tolist() if batch.names is None else batch.names, cost)
+                raise RowExistsError([batch.shown_ids[i] for i in held])
+            return UpdateReport.from_core(batch.shown_ids, self._update("Adding", NO_IDS, batch))
 
-    @contextmanager
-    def _taking_in(self, batch: Batch, classes: NDArray[Any]) -> Iterator[None]:
-        """What the estimator knows of new rows and classes, if the core takes them in."""
-        known, n_before = self.classes_, self._forest.n_rows
-        # Before the core has the new classes, so that no prediction has more columns than there are labels.
-        self.classes_ = classes
+    def update(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        ids: Names | None,
+        *,
+        delete: Names | None = None,
+        subjects: Names | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> UpdateReport:
+        """Replace, add and delete training rows in one step.
+
+        Rows whose ids the forest holds are replaced: old values, label, weight and subject go, the given ones come.
+        Rows with other ids are added. Rows named in `delete` go, unless they are given anew. A row given with weight 0
+        goes, too, or does not come. Predictions in other threads see the forest before all of it or after.
+
+        X may have no rows. The report names the rows that went for good, then those that were given.
+        """
+        check_is_fitted(self)
+        rows = encoded(self, X, self._columns)
+        ids = row_ids(X, ids, y=y, subjects=subjects, sample_weight=sample_weight)
+        delete = settled(delete)
+        with self._one_state():
+            batch = self._batch(rows, y, ids, sample_weight, subjects)
+            deleted = NO_IDS if delete is None else self._known_rows(delete, None)
+            given = np.concatenate([batch.ids, batch.left_out])
+            leaving = np.union1d(deleted, given[self._forest.holds(given) > 0])
+            gone = self._names.shown_ids(np.setdiff1d(leaving, batch.ids).tolist())
+            return UpdateReport.from_core([*gone, *batch.shown_ids], self._update("Updating", leaving, batch))
+
+    def _update(self, what: str, leaving: NDArray[np.int64], batch: Batch) -> _core.UpdateCost:
+        """Take rows out of the core and a batch in, and let what is known of rows and classes follow."""
+        labels = batch.labels if len(batch) else self.classes_[:0]  # no labels may be of any type
+        classes, codes = extended_classes(self.classes_, labels)
+        keys, weights = class_keys(classes), integers_of(self._class_weights, classes)
+        how = n_threads(self.n_jobs), is_lazy(self.lazy)
+        self._pending = PendingUpdate(self._forest.n_updates, leaving.tolist(), batch, self.classes_)
         try:
-            yield
-        finally:  # also if Ctrl-C came while the core worked: the rows are in
-            if self._forest.n_rows > n_before:
-                self._first_fresh_id = batch.next_fresh
-                self._names.learn(batch.ids, batch.names, batch.subjects)
-            else:
-                self.classes_ = known
+            # Before the core has the new classes, so that no prediction has more columns than there are labels.
+            self.classes_ = classes
+            with _in_our_words(), self._update_bar(what, len(leaving) + len(batch)) as report:
+                return self._forest.update_rows(
+                    leaving, batch.ids, batch.rows, codes, batch.weights, keys, weights, *how, report
+                )
+        finally:
+            self._settle()
+
+    def _no_rows(self) -> Batch:
+        nothing = np.empty((0, len(self._columns)), np.float32)
+        return self._batch(nothing, self.classes_[:0], [], None, None)
+
+    def _batch(
+        self, rows: NDArray[np.float32], y: ArrayLike, ids: Names | None, sample_weight: Any, subjects: Names | None
+    ) -> Batch:
+        """These rows, checked."""
+        counted, holds = self._n_counted, self._forest.holds
+        return Batch.checked(rows, y, ids, sample_weight, subjects, self._names, counted, holds)
 
     def deletion_cost(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
         """The report that `delete` of these rows would return. Nothing changes.
@@ -329,24 +369,27 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         """
         check_is_fitted(self)
         ids = settled(ids)
-        with self._lock:
-            row_ids = self._core_ids(ids, subjects)
-            with self._naming_unknown(ids, row_ids):
-                cost = self._forest.deletion_cost(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
-            return UpdateReport.from_core(self._names.shown_ids(row_ids.tolist()), cost)
+        with self._one_state():
+            row_ids = self._known_rows(ids, subjects)
+            cost = self._forest.deletion_cost(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
+            report = UpdateReport.from_core(self._names.shown_ids(row_ids.tolist()), cost)
+            return replace(report, n_rows_regrown=None)
 
     def deletion_costs(self, ids: Names) -> NDArray[np.int64]:
         """For each row, how many rows would be retrained if it alone were deleted. Nothing changes."""
         check_is_fitted(self)
         ids = settled(ids)
-        row_ids = self._names.core_ids(ids)
-        with self._naming_unknown(ids, row_ids):
+        with self._one_state():
+            row_ids = self._known_rows(ids, None)
             return self._forest.deletion_costs(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy)).astype(np.int64)
 
     # ---------------------------------------------------------------------------------------------------- predicting
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Class shares of each row, in the order of `classes_`. A class without rows keeps its column, at zero."""
+        """Class shares of each row, in the order of `classes_`.
+
+        A class without rows keeps its column, at zero. It is in no file and no copy.
+        """
         check_is_fitted(self)
         rows = encoded(self, X, self._columns)
         try:
@@ -372,7 +415,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def verify(self) -> VerifyReport:
         """Retrain from the forest's own rows and compare. Costs as much as `fit`."""
         check_is_fitted(self)
-        with self._lock:
+        with self._one_state():
             with bar("Retraining", self._forest.n_trees, self._is_verbose()) as report:
                 difference = self._forest.verify(n_threads(self.n_jobs), report)
             return VerifyReport(difference is None, difference, self.fingerprint())
@@ -388,7 +431,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def ids_(self) -> NDArray[Any]:
         """The rows in the forest, ascending."""
         check_is_fitted(self)
-        with self._lock:
+        with self._one_state():
             held = self._forest.ids()
             if self._names.kind is None:
                 return held
@@ -398,15 +441,15 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def ids_of(self, subjects: Names) -> list[Any]:
         """The rows of these subjects, ascending."""
         check_is_fitted(self)
-        with self._lock:
+        with self._one_state():
             return sorted(self._names.shown_ids(self._names.rows_of_subjects(subjects).tolist()))
 
     @property
     def subjects_(self) -> list[Any]:
         """The subjects that rows in the forest belong to, in the order of their text."""
         check_is_fitted(self)
-        with self._lock:
-            return sorted(self._names.rows_of, key=str)
+        with self._one_state():
+            return sorted(self._names.people(), key=str)
 
     @property
     def n_rows_(self) -> int:
@@ -424,20 +467,36 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         use = self._forest.memory()
         return MemoryUse(use.data, use.structure, use.decision_stats, use.leaf_stats)
 
+    def compact(self) -> MemoryUse:
+        """Give back what `fit` on the same rows would not take; what is in use then. Nothing else changes.
+
+        It takes about as long as copying the forest. Deletions and additions keep waste below a quarter by themselves;
+        this is for the rest, for subtrees that were set aside, and for columns that have few distinct values again.
+        """
+        check_is_fitted(self)
+        with self._one_state():
+            self._forest.compact(n_threads(self.n_jobs))
+            return self.memory_usage()
+
     def tree_nodes(self, tree: int) -> list[NodeRecord]:
         """The nodes of a tree in preorder, left before right."""
         check_is_fitted(self)
-        arrays = self._tree_arrays(tree)
+        with self._one_state():
+            return self._tree_nodes(self._tree_arrays(tree))
+
+    def _tree_nodes(self, arrays: _core.TreeArrays) -> list[NodeRecord]:
         labels = self.classes_.tolist()
         counts = arrays.counts.reshape(len(arrays.kind), -1)
         leaf_ids = np.split(arrays.ids, np.cumsum(arrays.n_ids)[:-1])
-        columns = (arrays.kind, arrays.depth, arrays.attribute, arrays.threshold, counts, leaf_ids)
+        with _core.StandardFloats():
+            thresholds = arrays.threshold.tolist()
+        columns = (arrays.kind, arrays.depth, arrays.attribute, thresholds, counts, leaf_ids)
         return [
             NodeRecord(
                 kind=KINDS[kind],
                 depth=int(depth),
                 attribute=None if KINDS[kind] == "leaf" else int(attribute),
-                threshold=None if KINDS[kind] == "leaf" else float(threshold),
+                threshold=None if KINDS[kind] == "leaf" else threshold,
                 counts={label: n for label, n in zip(labels, rows.tolist(), strict=False) if n},
                 ids=tuple(self._names.shown_ids(ids.tolist())),
             )
@@ -447,7 +506,21 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def tree_view(self, tree: int) -> TreeView:
         """A tree as arrays over its nodes."""
         check_is_fitted(self)
-        return TreeView.from_core(self._tree_arrays(tree), integer_class_weights(self.class_weight_, self.classes_))
+        with self._one_state():
+            weights = integers_of(self._class_weights, self.classes_)
+            return TreeView.from_core(self._tree_arrays(tree), weights)
+
+    def _tree_views(self) -> list[TreeView]:
+        """All trees, as of one moment."""
+        check_is_fitted(self)
+        with self._one_state():
+            return [self.tree_view(tree) for tree in range(self._forest.n_trees)]
+
+    @property
+    def class_weight_(self) -> dict[Any, float] | None:
+        """The weights of the classes that have one."""
+        check_is_fitted(self)
+        return None if self._class_weights is None else dict(self._class_weights.by_label)
 
     @property
     def categories_(self) -> list[list[Any] | None]:
@@ -470,14 +543,13 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         """For each row and tree, the leaf that the row reaches: its place among the nodes in preorder."""
         check_is_fitted(self)
         rows = self.one_hot(X)
-        views = (self.tree_view(tree) for tree in range(self._forest.n_trees))
-        return np.column_stack([view.apply(rows) for view in views])
+        return np.column_stack([view.apply(rows) for view in self._tree_views()])
 
     def decision_path(self, X: ArrayLike) -> tuple[csr_matrix, NDArray[np.int64]]:
         """Which nodes each row passes, and where the nodes of each tree begin, as scikit-learn's forests tell it."""
         check_is_fitted(self)
         rows = self.one_hot(X)
-        paths = [self.tree_view(tree).paths(rows) for tree in range(self._forest.n_trees)]
+        paths = [view.paths(rows) for view in self._tree_views()]
         begins = np.cumsum([0] + [path.shape[1] for path in paths])
         return hstack(paths).tocsr(), begins
 
@@ -485,7 +557,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def feature_importances_(self) -> NDArray[np.float64]:
         """The share of each column in the decrease of impurity, averaged over the trees."""
         check_is_fitted(self)
-        views = [self.tree_view(tree) for tree in range(self._forest.n_trees)]
+        views = self._tree_views()
         decreases = [view.importances(self._params.criterion.name, self._columns.n_attributes) for view in views]
         shares = [decrease / decrease.sum() for decrease in decreases if decrease.sum() > 0]
         by_attribute = np.mean(shares, axis=0) if shares else np.zeros(self._columns.n_attributes)
@@ -495,12 +567,14 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def get_depth(self) -> int:
         """The depth of the deepest tree; that of a single leaf is 0."""
         check_is_fitted(self)
-        return max(int(self.tree_view(tree).depth.max()) for tree in range(self._forest.n_trees))
+        with self._one_state():
+            return depth_and_leaves(self._forest)[0]
 
     def get_n_leaves(self) -> int:
         """The number of leaves of all trees."""
         check_is_fitted(self)
-        return sum(int(self.tree_view(tree).is_leaf.sum()) for tree in range(self._forest.n_trees))
+        with self._one_state():
+            return depth_and_leaves(self._forest)[1]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_forest")
@@ -525,21 +599,18 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             raise InvalidInputError(f"tree must be in [0, {n_trees - 1}], but is {tree!r}.")
         return self._forest.tree_arrays(tree)
 
-    def _core_ids(self, ids: Names | None, subjects: Names | None) -> NDArray[np.int64]:
-        """The core's ids of rows given by name or by subject."""
+    def _known_rows(self, ids: Names | None, subjects: Names | None) -> NDArray[np.int64]:
+        """The core's ids of rows given by name or by subject, all of which it holds."""
         if (ids is None) == (subjects is None):
             raise InvalidInputError("Give either `ids` or `subjects`, to say which rows are meant.")
-        return self._names.core_ids(ids) if ids is not None else self._names.rows_of_subjects(subjects)
-
-    @contextmanager
-    def _naming_unknown(self, ids: Names | None, row_ids: NDArray[np.int64]) -> Iterator[None]:
-        """Turns the core's complaint about unknown rows into one that names them."""
-        try:
-            yield
-        except _core.UnknownRow:
-            unknown = np.flatnonzero(self._forest.holds(row_ids) == 0)
+        if ids is None:
+            return self._names.rows_of_subjects(subjects)
+        row_ids = self._names.core_ids(ids)
+        unknown = np.flatnonzero(self._forest.holds(row_ids) == 0)
+        if len(unknown):
             named = row_ids.tolist() if self._names.kind is None else name_list(ids)
-            raise UnknownRowError([named[i] for i in unknown], self._forest.n_rows) from None
+            raise UnknownRowError([named[i] for i in unknown], self._forest.n_rows)
+        return row_ids
 
 
 @contextmanager

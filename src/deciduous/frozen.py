@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self
 
@@ -12,11 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._columns import CATEGORIES, Columns, columns_from, columns_section, encoded
+from ._columns import Columns, columns_section, encoded
 from ._container import container, json_section, read_container, read_json, section, write_atomically
-from ._state import FROZEN, entry, feature_names, labels_from, labels_state, require_kind
+from ._state import FROZEN, labels_state
+from ._stored import StoredFrozen
 from ._validation import n_threads
-from .errors import CorruptModelError, FrozenForestError
+from .errors import FrozenForestError
+from .inspection import NO_NODE, TreeView
 from .reports import FrozenSize
 
 # What a forest with rows has and a frozen one cannot have, beside `fit`.
@@ -40,7 +43,6 @@ NEEDS_ROWS = frozenset(
         "verify",
     }
 )
-META_ENTRIES = {"kind", "classes", "n_features_in", "feature_names_in"}
 NOT_MADE = (
     "This %(name)s holds no forest. Make one by `freeze()` of a fitted forest, or read one by `deciduous.load` or "
     "`from_bytes`."
@@ -111,11 +113,46 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         best: NDArray[np.intp] = self.predict_proba(X).argmax(axis=1)
         return np.take(self.classes_, best)
 
+    def one_hot(self, X: ArrayLike) -> NDArray[np.float32]:
+        """The rows as the trees see them: a column for each attribute. Exports take them so."""
+        check_is_fitted(self, msg=NOT_MADE)
+        return self._columns.one_hot(encoded(self, X, self._columns))
+
     def size(self) -> FrozenSize:
         """How large it is, in memory and as a file."""
         check_is_fitted(self, msg=NOT_MADE)
         core = self._frozen
         return FrozenSize(core.n_trees, core.n_nodes, core.n_leaf_values, core.memory, len(self.to_bytes()))
+
+    def _tree_views(self) -> list[TreeView]:
+        """The trees as arrays, read from the bytes of docs/format.md, 9; leaves count as one row each."""
+        data = memoryview(self._frozen.as_bytes())
+        n_attributes, n_classes, n_trees, n_values, n_nodes = struct.unpack_from("<IIIIQ", data)
+        place = struct.calcsize("<IIIIQ")
+
+        def taken(kind: str, n: int) -> NDArray[Any]:
+            nonlocal place
+            array = np.frombuffer(data, np.dtype(kind), n, place)
+            place += array.nbytes
+            return array
+
+        def index_kind(n: int) -> str:
+            return "<u1" if n <= 2**8 else "<u2" if n <= 2**16 else "<u4"
+
+        values = taken("<f8", n_values * n_classes).reshape(n_values, n_classes)
+        is_split = np.unpackbits(taken("<u1", (n_nodes + 7) // 8), count=n_nodes, bitorder="little").astype(bool)
+        attributes, thresholds = np.full(n_nodes, NO_NODE), np.full(n_nodes, np.nan, np.float32)
+        attributes[is_split] = taken(index_kind(n_attributes), int(is_split.sum()))
+        thresholds[is_split] = taken("<f4", int(is_split.sum()))
+        shares = np.zeros((n_nodes, n_classes))
+        shares[~is_split] = values[taken(index_kind(n_values), int((~is_split).sum()))]
+        # A tree of n splits has n + 1 leaves: it ends where leaves outnumber splits for the first time.
+        balance = np.cumsum(np.where(is_split, 1, -1))
+        ends = [int(np.argmax(balance == -tree)) + 1 for tree in range(1, n_trees + 1)]
+        begins = [0, *ends[:-1]]
+        return [
+            TreeView.of_splits(attributes[a:b], thresholds[a:b], shares[a:b]) for a, b in zip(begins, ends, strict=True)
+        ]
 
     # ---------------------------------------------------------------------------------------------- what it cannot do
 
@@ -174,24 +211,8 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _restore(self, meta: Mapping[str, Any], sections: Mapping[str, memoryview]) -> None:
         """Take over what `_sections` wrote."""
-        require_kind(meta, FROZEN)
-        if set(meta) != META_ENTRIES or set(sections) - {CATEGORIES} != {"meta", "frozen"}:
-            raise CorruptModelError("it does not have the entries and sections of a frozen forest, and no others")
-        classes = labels_from(entry(meta, "classes", dict))
-        n_features = entry(meta, "n_features_in", int)
-        if not 1 <= n_features <= len(sections["frozen"]) + len(sections["meta"]):
-            raise CorruptModelError(f"it cannot have {n_features} columns")
-        columns = columns_from(sections, n_features)
-        try:
-            core = _core.FrozenForest.from_bytes(
-                np.frombuffer(sections["frozen"], dtype=np.uint8), columns.n_categories
-            )
-        except _core.CorruptData as error:
-            raise CorruptModelError(str(error)) from None
-        if core.n_classes != len(classes) or not (classes[:-1] < classes[1:]).all():
-            raise CorruptModelError(f"its labels are not {core.n_classes} in ascending order")
-        names = meta["feature_names_in"]
-        self._take(core, classes, columns, None if names is None else feature_names(names, n_features))
+        stored = StoredFrozen.from_sections(meta, sections)
+        self._take(stored.core, stored.classes, stored.columns, stored.column_names)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"n_jobs": self.n_jobs} | ({"_model": self.to_bytes()} if self.__sklearn_is_fitted__() else {})

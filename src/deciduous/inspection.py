@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from ._core import TreeArrays
+from ._core import StandardFloats, TreeArrays
 
 KINDS = ("leaf", "random", "greedy")
 NO_NODE = -1
@@ -51,8 +51,34 @@ class TreeView:
             weight=weighted.sum(axis=1).astype(np.float64),
         )
 
+    @classmethod
+    def of_splits(
+        cls, attribute: NDArray[np.int64], threshold: NDArray[np.float32], leaf_shares: NDArray[np.float64]
+    ) -> TreeView:
+        """The view of a tree of which only splits and the shares of leaves are known: each leaf stands for one row."""
+        n_nodes = len(attribute)
+        is_leaf = attribute == NO_NODE
+        left = np.where(is_leaf, NO_NODE, np.arange(n_nodes) + 1)
+        right, depth = np.full(n_nodes, NO_NODE), np.zeros(n_nodes, dtype=np.int64)
+        sizes, sums = np.ones(n_nodes, dtype=np.int64), leaf_shares.copy()
+        weight = is_leaf.astype(np.float64)
+        for node in reversed(np.flatnonzero(~is_leaf).tolist()):
+            right[node] = node + 1 + sizes[node + 1]
+            children = [node + 1, right[node]]
+            sizes[node] += sizes[children].sum()
+            sums[node], weight[node] = sums[children].sum(axis=0), weight[children].sum()
+        for node in np.flatnonzero(~is_leaf).tolist():
+            depth[[node + 1, right[node]]] = depth[node] + 1
+        kind = np.where(is_leaf, KINDS.index("leaf"), KINDS.index("greedy")).astype(np.uint8)
+        counts = np.rint(sums).astype(np.int64)
+        return cls(kind, depth, attribute, threshold, left, right, counts, sums / weight[:, None], weight)
+
     def __len__(self) -> int:
         return len(self.kind)
+
+    def of_classes(self, classes: NDArray[np.int64]) -> TreeView:
+        """The same tree with these classes alone; the others must have no rows."""
+        return replace(self, counts=self.counts[:, classes], shares=self.shares[:, classes])
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
@@ -65,7 +91,8 @@ class TreeView:
         moving = np.flatnonzero(~self.is_leaf[nodes])
         while len(moving):
             current = nodes[moving]
-            goes_left = rows[moving, self.attribute[current]] <= self.threshold[current]
+            with StandardFloats():
+                goes_left = rows[moving, self.attribute[current]] <= self.threshold[current]
             nodes[moving] = np.where(goes_left, self.left[current], self.right[current])
             moving = moving[~self.is_leaf[nodes[moving]]]
         return nodes

@@ -21,6 +21,7 @@ COLOURS = {"random": "#f7cf8b", "greedy": "#a9d3ee", "leaf": "#c4e8d6"}
 INCHES_PER_BOX, INCHES_PER_LEVEL, MOST_INCHES = 2.1, 1.25, 100.0
 POINTS_PER_INCH = 72
 CHARACTERS_PER_LINE = 22
+MOST_OF_ITS_PLACE, MOST_ROUNDS = 0.95, 5  # of the room for a box
 
 
 def export_text(
@@ -49,7 +50,8 @@ def plot_tree(
 ) -> Any:
     """Draw a tree with matplotlib, and return the Axes: the kind of a node is its colour.
 
-    Rows for which a split holds go left. Nodes below `max_depth` are counted, not drawn; None draws them all.
+    Rows for which a split holds go left. Letters are as small as the boxes need, down to one point. Nodes below
+    `max_depth` are counted, not drawn; None draws them all.
     """
     pyplot = imported("matplotlib.pyplot", "plot")
     pictured = _Pictured.of(forest, tree, feature_names, 3, max_depth)
@@ -84,14 +86,16 @@ class _Pictured:
         decimals: int,
         max_depth: int | None,
     ) -> _Pictured:
-        check_has_rows(forest)
-        view = forest.tree_view(tree)
+        check_has_rows(forest)  # before anything is asked of what may be no forest
+        with forest._one_state():
+            check_has_rows(forest)
+            view, classes = forest.tree_view(tree), forest.classes_
         return cls(
             number=tree,
             view=view,
             n_below=_n_below(view),
             feature_names=_names(forest, feature_names),
-            labels=[str(label) for label in forest.classes_],
+            labels=[str(label) for label in classes],
             decimals=_at_least_zero("decimals", decimals),
             max_depth=None if max_depth is None else _at_least_zero("max_depth", max_depth),
         )
@@ -118,9 +122,12 @@ class _Pictured:
     def n_rows(self, node: int) -> str:
         return _number(self.view.counts[node].sum(), "row")
 
-    def class_counts(self, node: int) -> list[str]:
+    def class_counts(self, node: int, *, largest_first: bool = False) -> list[str]:
         """Label and count of the classes present."""
-        return [f"{label}: {n}" for label, n in zip(self.labels, self.view.counts[node].tolist(), strict=False) if n]
+        counts = [(label, n) for label, n in zip(self.labels, self.view.counts[node].tolist(), strict=False) if n]
+        if largest_first:
+            counts.sort(key=lambda pair: -pair[1])
+        return [f"{label}: {n}" for label, n in counts]
 
     def summary(self) -> str:
         sizes = ", ".join((self.n_rows(0), _number(len(self.view), "node"), f"depth {self.view.depth.max()}"))
@@ -186,6 +193,21 @@ def _draw(ax: Any, pictured: _Pictured, places: dict[int, tuple[float, float]]) 
         ax.text(x, y, _box_text(pictured, node), ha="center", va="center", fontsize=size, bbox=box)
     ax.set_title(pictured.summary())
     _draw_legend(ax)
+    _shrink_to_fit(ax)
+
+
+def _shrink_to_fit(ax: Any) -> None:
+    """Make the letters so small that no box is wider or higher than the place it has, which keeps boxes apart."""
+    for _ in range(MOST_ROUNDS):  # small letters are wider than their size says
+        ax.figure.draw_without_rendering()  # lays out the axes
+        (left, bottom), (right, top) = ax.transData.transform([(0, 0), (1, 1)])
+        boxes = [text.get_bbox_patch().get_window_extent() for text in ax.texts]
+        across = max(box.width for box in boxes) / (right - left)
+        down = max(box.height for box in boxes) / (top - bottom)
+        if max(across, down) <= MOST_OF_ITS_PLACE:
+            return
+        for text in ax.texts:
+            text.set_fontsize(max(1.0, text.get_fontsize() * MOST_OF_ITS_PLACE / max(across, down)))
 
 
 def _font_size(ax: Any, n_across: int, n_down: int) -> float:
@@ -212,7 +234,7 @@ def _draw_edges(ax: Any, pictured: _Pictured, places: dict[int, tuple[float, flo
 def _box_text(pictured: _Pictured, node: int) -> str:
     counts = pictured.class_counts(node)
     if len(counts) > 4:
-        counts = [*counts[:3], f"{len(counts) - 3} more classes"]
+        counts = [*pictured.class_counts(node, largest_first=True)[:3], f"{len(counts) - 3} more classes"]
     lines = [] if pictured.view.is_leaf[node] else _wrapped(pictured.split(node), " ")
     lines += [pictured.n_rows(node), *_wrapped(counts, ", ")]
     if pictured.is_cut_off(node):

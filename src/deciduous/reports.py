@@ -17,14 +17,14 @@ class UpdateReport:
     are the rows under such nodes, summed over the trees: the paper's measure of the cost of a deletion. Depth 0 is the
     root. A lazy forest counts the small subtrees, too, that it left for later without asking whether they change. The
     rows *regrown* are those of the subtrees that were really grown again: fewer where a subtree that had been
-    set aside came back, or is left for later by a lazy forest; a few more where what is set aside had to follow. A cost
-    that was only worked out has none, and equals the report of the deletion.
+    set aside came back, or is left for later by a lazy forest; a few more where what is set aside had to follow. That
+    is known afterwards: a cost that was only worked out has None there, and equals the report of the deletion.
     """
 
     ids: tuple[Any, ...]
     nodes_rebuilt_by_depth: tuple[int, ...]
     rows_retrained_by_depth: tuple[int, ...]
-    n_rows_regrown: int = field(default=0, compare=False)
+    n_rows_regrown: int | None = field(default=0, compare=False)
 
     @property
     def n_rows(self) -> int:

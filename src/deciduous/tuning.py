@@ -8,6 +8,7 @@ that forest, raised one by one until the score falls below that of the greedy on
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 import os
 import re
@@ -19,13 +20,13 @@ from importlib.util import find_spec
 from itertools import chain, product
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.metrics import average_precision_score, get_scorer, make_scorer
+from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import resample
 
@@ -262,7 +263,7 @@ def tune(
     drawn = {"seed": seed, "scoring": metric, "subsample": _digest(chosen), "cv": _digest(*chain(*folds))}
     journal = Journal.opened(resume_from, _header(template, _digest(rows, labels, columns.n_categories), drawn))
     with _progress_bar(progress) as stage:
-        search = _Search(searched, part, part_labels, folds, scorer, seed, journal, threads, stage)
+        search = _Search(searched, part, part_labels, folds, metric, scorer, seed, journal, threads, stage)
         search.run(grid)
         best = min(grid, key=lambda setting: _rank(search.row(setting)))
         depths = random_depths_within(accepted, search.by_random_depth(best))
@@ -327,6 +328,7 @@ class _Search:
     rows: NDArray[np.float32]
     labels: NDArray[Any]
     folds: list[Fold]
+    metric: str
     scorer: Scorer
     seed: int
     journal: Journal
@@ -366,7 +368,10 @@ class _Search:
         train, test = self.folds[fold]
         forest = clone(self.template).set_params(**setting._asdict(), random_state=self.seed, n_jobs=n_inner)
         forest.fit(self.rows[train], self.labels[train])
-        score = self.scorer(forest, self.rows[test], self.labels[test])
+        try:
+            score = self.scorer(forest, self.rows[test], self.labels[test])
+        except ValueError as error:  # of scikit-learn
+            raise InvalidInputError(f"scoring={self.metric!r} does not go with these labels: {error}") from error
         if not isinstance(score, NUMBER) or not math.isfinite(score):
             raise InvalidInputError(
                 f"A score must be a finite number, but scoring gave {score!r} for {setting} on fold {fold}."
@@ -448,19 +453,32 @@ def _checked_tolerances(tolerances: Any) -> list[float]:
 def _scorer(scoring: Any, labels: NDArray[Any]) -> tuple[str, Scorer]:
     """The name of the metric, and the function that scores a forest."""
     by_rate = metric_for(labels)
-    if scoring is None and by_rate == "average_precision":  # scikit-learn's own takes the label 1 to be positive
-        positive = np.unique(labels)[-1].item()
-        return by_rate, make_scorer(average_precision_score, response_method="predict_proba", pos_label=positive)
     if callable(scoring):
         return _text(scoring), scoring
     name = by_rate if scoring is None else scoring
     try:
-        return name, get_scorer(name)
-    except ValueError:
+        return name, _of_positive(get_scorer(name), labels)
+    except (ValueError, TypeError):
         raise InvalidInputError(
             f"scoring must be None, the name of a scorer of scikit-learn such as 'roc_auc', or a function of "
             f"(forest, X, y), but is {scoring!r}."
         ) from None
+
+
+def _of_positive(scorer: Any, labels: NDArray[Any]) -> Scorer:
+    """The scorer, for which the greater of two labels is positive: scikit-learn's own take the label 1 for it."""
+    classes, options = np.unique(labels), dict(scorer._kwargs)
+    default = inspect.signature(scorer._score_func).parameters.get("pos_label")
+    asks = default is not None and default.default is not None and options.get("average", "binary") == "binary"
+    if not asks or len(classes) != 2:
+        return cast(Scorer, scorer)
+    scored = make_scorer(
+        scorer._score_func,
+        response_method=scorer._response_method,
+        greater_is_better=scorer._sign > 0,
+        **options | {"pos_label": classes[-1].item()},
+    )
+    return cast(Scorer, scored)
 
 
 def _text(value: Any) -> str:

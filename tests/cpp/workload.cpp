@@ -29,10 +29,10 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
     return x ^ (x >> 31U);
 }
 
-struct Rows {
+struct TableRows {
     std::vector<RowId> ids;
     std::vector<float> x;
-    std::vector<Vote> votes;
+    std::vector<WeightedLabel> votes;
     [[nodiscard]] Matrix matrix() const { return {x.data(), ids.size(), kColumns}; }
 };
 
@@ -51,8 +51,8 @@ Label label(float const* row, std::uint64_t id) {
     return rule != is_flipped ? 1 : 0;
 }
 
-Rows rows_from(std::uint64_t first, std::size_t n) {
-    Rows rows;
+TableRows rows_from(std::uint64_t first, std::size_t n) {
+    TableRows rows;
     for (std::uint64_t id = first; id < first + n; ++id) {
         for (std::size_t column = 0; column < kColumns; ++column)
             rows.x.push_back(value(id, column));
@@ -82,7 +82,7 @@ void delete_rows(Forest& forest) {
 }
 
 // Their sum, so that nothing can be left out as unused.
-double predicted(Forest& forest, Rows const& rows) {
+double predicted(Forest& forest, TableRows const& rows) {
     double sum = 0;
     for (double const share : forest.predict(rows.matrix(), kOneThread).shares)
         sum += share;
@@ -115,8 +115,9 @@ int main(int argc, char** argv) {
         return 2;
     }
     auto const forest = empty_forest();
-    Rows const rows = rows_from(0, kRows);
-    Rows const probes = rows_from(kRows, kRows);  // made in every phase, so that it is counted in none but the first
+    TableRows const rows = rows_from(0, kRows);
+    TableRows const probes =
+        rows_from(kRows, kRows);  // made in every phase, so that it is counted in none but the first
     forest->fit(rows.ids, rows.matrix(), rows.votes, kOneThread, {});
     if (phase != "fit")
         delete_rows(*forest);

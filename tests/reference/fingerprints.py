@@ -44,5 +44,5 @@ def fingerprint(trees: Sequence[Node], n_attributes: int, labels: Iterable[str |
     labels = list(labels)
     classes = sorted(class_digest(label) for label in set(labels))
     sizes = struct.pack("<IIQI", n_attributes, len(trees), len(labels), len(classes))
-    content = b"deciduous-forest-1" + sizes + b"".join(classes) + b"".join(map(node_digest, trees))
+    content = b"deciduous-forest-2" + sizes + b"".join(classes) + b"".join(map(node_digest, trees))
     return blake2b(content, digest_size=32).hexdigest()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reference.hashing import LEFT, OCCUPANCY, RIGHT, H, root_key
+from reference.hashing import LEFT, OCCUPANCY, RIGHT, H, R, root_key
 from reference.scores import SCORES
 from reference.splits import (
     Candidate,
@@ -117,8 +117,8 @@ def counted_rows(ids: np.ndarray, X: np.ndarray, y: np.ndarray, weights: np.ndar
 
 def trees_of_row(params: ReferenceParams, row_id: int) -> set[int]:
     """The trees that a row belongs to."""
-    by_hash = sorted(range(params.n_estimators), key=lambda t: H(params.seed, OCCUPANCY, row_id, t))
-    return set(by_hash[: params.trees_per_row])
+    by_rank = sorted(range(params.n_estimators), key=lambda t: R(H(params.seed, OCCUPANCY, row_id), t))
+    return set(by_rank[: params.trees_per_row])
 
 
 def build_node(params: ReferenceParams, rows: Rows, depth: int, key: int) -> Node:

@@ -20,6 +20,15 @@ def H(h: int, *words: int) -> int:  # noqa: N802 - its name in the definition
     return h
 
 
+def R(key: int, word: int) -> int:  # noqa: N802 - its name in the definition
+    """The rank of a word of 32 bits under a key: the order in which things that compete for few places come."""
+    low, high = key % 2**32, key >> 32
+    z = (word ^ low) % 2**32
+    z = (z ^ (z >> 16)) * 0x7FEB352D % 2**32
+    z = ((z ^ (z >> 15)) + high) * 0x846CA68B % 2**32
+    return z ^ (z >> 16)
+
+
 def root_key(seed: int, tree: int) -> int:
     """The key of the root of a tree."""
     return H(seed, TREE, tree)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reference.arrivals import arrivals
-from reference.hashing import ATTRIBUTE, CANDIDATE, H
+from reference.hashing import ATTRIBUTE, CANDIDATE, H, R
 
 
 class Candidate(NamedTuple):
@@ -24,9 +24,9 @@ def distinct_values(column: np.ndarray) -> np.ndarray:
 
 
 def attribute_order(key: int, X: np.ndarray) -> list[int]:
-    """The attributes that are not constant, by ascending hash."""
+    """The attributes that are not constant, by ascending rank."""
     varying = [a for a in range(X.shape[1]) if len(distinct_values(X[:, a])) > 1]
-    return sorted(varying, key=lambda a: H(key, ATTRIBUTE, a))
+    return sorted(varying, key=lambda a: R(H(key, ATTRIBUTE), a))
 
 
 def bits(value: float) -> int:
@@ -58,7 +58,7 @@ def valid_cuts(column: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
 def sampled_candidates(key: int, attribute: int, column: np.ndarray, y: np.ndarray, k: int | None) -> list[Candidate]:
     """The k valid candidates of lowest rank (all, for None), by rank."""
     valid = [
-        Candidate(attribute, midpoint(u, following), H(key, CANDIDATE, attribute, bits(u)))
+        Candidate(attribute, midpoint(u, following), R(H(key, CANDIDATE, attribute), bits(u)))
         for u, following in valid_cuts(column, y)
     ]
     return sorted(valid, key=lambda candidate: candidate.rank)[:k]

@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
-def as_float32(column: Any) -> NDArray[np.float32]:
-    """Numbers as the forest keeps them; nulls are NaN, and what is too large is infinite."""
-    import pyarrow as pa
-
-    with np.errstate(over="ignore"):
-        numbers: NDArray[np.float32] = column.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float32)
-    return numbers
+from ._values import as_float32
 
 
 class Numbers:

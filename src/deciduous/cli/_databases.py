@@ -10,7 +10,7 @@ from ..errors import InvalidInputError
 from ._output import shows_bars
 
 if TYPE_CHECKING:
-    from ..live import LiveForest
+    from ..live import HandedOver, LiveForest
 
 
 def require_database(url: str, way_out: str) -> None:
@@ -30,13 +30,38 @@ def require_database(url: str, way_out: str) -> None:
         raise InvalidInputError(f"There is no database {its.database}. {way_out}")
 
 
-def opened_live(folder: Path, url: str | None, *, needs_table: bool = True) -> LiveForest:
-    """A live forest, with bars if somebody sees them. Its receipts can be read without the table."""
-    from ..live import LiveForest, read_record
+def is_live(path: Path) -> bool:
+    """Whether this is the folder of a live forest."""
+    return (path / "state.db").exists()
+
+
+def opened_live(folder: Path, url: str | None) -> LiveForest:
+    """A live forest that this process alone has open, with bars if somebody sees them."""
+    from ..live import LiveForest
+
+    _require_table(folder, url)
+    return LiveForest.open(folder, url=url, verbose=int(shows_bars()))
+
+
+def connected_live(folder: Path, url: str | None, *, needs_table: bool = True) -> LiveForest | HandedOver:
+    """A live forest, or the process that has it open, which does what is asked. Its record needs no table."""
+    from ..live import connect
 
     if needs_table:
-        require_database(url or read_record(folder)[0]["url"], "Say with --url where it is now.")
-    return LiveForest.open(folder, url=url, verbose=int(shows_bars()))
+        _require_table(folder, url)
+    return connect(folder, url=url, verbose=int(shows_bars()))
+
+
+def _require_table(folder: Path, url: str | None) -> None:
+    from ..live import read_record
+
+    require_database(url or read_record(folder)[0]["url"], "Say with --url where it is now.")
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a database, if it is one of SQLite: told from the URL alone, before anything is imported."""
+    found = re.fullmatch(r"sqlite(?:\+\w+)?:///(?:file:)?([^?]+)(?:\?.*)?", url, re.DOTALL)
+    return None if found is None or found[1] == ":memory:" else Path(found[1])
 
 
 def without_password(url: str) -> str:

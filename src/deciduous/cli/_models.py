@@ -14,6 +14,7 @@ from uuid import UUID
 import typer
 
 from ..errors import FrozenForestError, InvalidInputError
+from ._databases import is_live
 from ._output import note, shows_bars
 
 if TYPE_CHECKING:
@@ -22,14 +23,31 @@ if TYPE_CHECKING:
 
 
 def loaded(path: Path, jobs: int = 1) -> DareForestClassifier | FrozenForestClassifier:
-    """The model in a file."""
+    """The model in a file, or the forest of a live folder as of its last sync, whoever has that open."""
+    require_model(path)
     if path.is_dir():
-        raise InvalidInputError(f"{path} is a folder. If it holds a live forest, see `deciduous live --help`.")
-    if not path.exists():
-        raise InvalidInputError(f"There is no model {path}. `deciduous train` makes one.")
+        from ..live import read_forest
+
+        return read_forest(path).forest
     from ..model_file import load
 
     return load(path, n_jobs=jobs)
+
+
+def require_own_rows(path: Path) -> None:
+    """Raises if the rows of a model are those of a table."""
+    if is_live(path):
+        raise InvalidInputError(
+            f"{path} holds a live forest, which follows its table: change the table, and `deciduous live sync`."
+        )
+
+
+def require_model(path: Path) -> None:
+    """Raises if there is no file, or live folder, that could be one."""
+    if path.is_dir() and not is_live(path):
+        raise InvalidInputError(f"{path} is a folder, and holds no live forest. Name a model file.")
+    if not path.exists():
+        raise InvalidInputError(f"There is no model {path}. `deciduous train` makes one.")
 
 
 def loaded_with_rows(path: Path, jobs: int, purpose: str) -> DareForestClassifier:

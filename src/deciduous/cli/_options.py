@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,9 +14,17 @@ from ._rows import Asked
 ROWS = "Rows"
 FOREST = "Forest"
 
-DataArgument = Annotated[str, typer.Argument(help="A CSV, Parquet or Arrow file, or the URL of a database.")]
+DataArgument = Annotated[
+    str, typer.Argument(help="A CSV, Parquet or Arrow file, the URL of a database, or - for the standard input.")
+]
+SepOption = Annotated[str | None, typer.Option("--sep", help="Between columns of CSV, as in ; or tab. Default: found.")]
+DecimalOption = Annotated[str | None, typer.Option("--decimal", help="Of numbers in CSV: . or , Default: found.")]
+EncodingOption = Annotated[
+    str | None, typer.Option("--encoding", help="Of CSV, as in latin1. Default: UTF-8, or what its first bytes say.")
+]
 # Not looked at by Typer, to which a file that may not be read is wrong usage.
 ModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model file.")]
+AnyModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model file, or the folder of a live forest.")]
 TableOption = Annotated[str | None, typer.Option("--table", help="The table or view to read, of a database.")]
 QueryOption = Annotated[str | None, typer.Option("--query", help="The query to read, of a database.")]
 
@@ -52,26 +59,18 @@ OWN_OPTIONS = {
 }
 
 
+MOST_THREADS = 4096
+
+
 def _threads(jobs: int) -> int:
-    if jobs == 0:
-        raise typer.BadParameter("is a number of threads, or -1 for all processors, but not 0.")
+    if jobs == 0 or abs(jobs) > MOST_THREADS:
+        raise typer.BadParameter(
+            f"is a number of threads up to {MOST_THREADS}, or -1 for all processors, but not {jobs}."
+        )
     return jobs
 
 
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", callback=_threads, help="Threads; -1 for all processors.")]
-
-
-def writable(path: Path | None) -> Path | None:
-    """A file that can be written, or none: better to know before the work than after it."""
-    if path is None:
-        return None
-    if path.is_dir():
-        raise InvalidInputError(f"{path} is a folder. Name a file to write.")
-    if not path.parent.is_dir():
-        raise InvalidInputError(f"There is no folder {path.parent} to write {path.name} to.")
-    if not os.access(path.parent, os.W_OK | os.X_OK):  # files are written beside the old one, and then take its place
-        raise InvalidInputError(f"The folder {path.parent.absolute()} is not yours to write {path.name} to.")
-    return path
 
 
 IdsOption = Annotated[str | None, typer.Option("--ids", help="Rows by their ids, separated by commas.")]

@@ -5,30 +5,39 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Annotated, Any
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from ..errors import DeciduousError
 
-CHECK_FAILED, WRONG_USAGE, PROBLEM, INTERRUPTED = 1, 2, 3, 130
+CHECK_FAILED, WRONG_USAGE, PROBLEM, FAULT, STALE, INTERRUPTED = 1, 2, 3, 4, 5, 130
 EXIT_CODES = {
     0: "done",
     CHECK_FAILED: "a check failed: `verify` or `inspect --check` found a difference, an experiment or benchmark failed",
     WRONG_USAGE: "wrong usage: an option or argument that there is not, or that is missing",
     PROBLEM: "a problem with data, a file, a model, a database or a value",
+    FAULT: "a fault of deciduous, which should not be: please report it",
+    STALE: "`verify` of a live forest: the table has changed since the last sync, so there is nothing to compare yet",
     INTERRUPTED: "interrupted (Ctrl-C); `live watch` ends with 0",
 }
 WIDTH_OF_FILES = 140  # of tables that do not go to a terminal
-_AS_JSON = "deciduous.json"
-EXTRAS = {"lightgbm": "experiments", "matplotlib": "experiments", "pandas": "experiments", "psycopg": "postgres"}
+SHOWS_FAULTS = "DECIDUOUS_TRACEBACK"  # a variable of the environment
+USAGE_ERROR: Any = typer.BadParameter.__mro__[2]  # Typer has no name for it
+EXTRAS = {"lightgbm": "experiments", "matplotlib": "experiments", "pandas": "experiments"}
 # What errors of the library tell to do in Python, as commands.
 WAYS_OUT = {
     "`ids_` lists": "`deciduous inspect --ids` lists",
-    "leave `ids` out to": "use --number-rows to",
+    "leave `ids` out to get fresh ones (and the index of a pandas table: `reset_index(drop=True)`)": (
+        "use --number-rows to get fresh ones"
+    ),
+    "Leave it out with `columns=`": "Leave it out with --columns",
+    "name it in `categorical_features`": "name it with --categorical",
     "Give either `table`, the name of a table or view, or `source`, a query.": "Say what to read: --table or --query.",
     "`LiveForest.create` makes one": "`deciduous live init` makes one",
     "`install_capture` puts": "`deciduous live capture` puts",
@@ -39,41 +48,76 @@ WAYS_OUT = {
 class Commands(TyperGroup):
     """The root of all commands: problems that they meet become a message and an exit code."""
 
+    def main(self, args: Sequence[str] | None = None, *others: Any, **options: Any) -> Any:
+        """Run the command that was asked for, and exit."""
+        given = list(sys.argv[1:] if args is None else args)
+        warned.clear()
+        for stream in (sys.stdout, sys.stderr):  # names of files may be no Unicode
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        with _problems_as_messages(is_json="--json" in given), _warnings_in_our_words():
+            code = super().main(given, *others, **options | {"standalone_mode": False})
+            if code == INTERRUPTED:
+                raise KeyboardInterrupt
+        sys.exit(code or 0)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        with _problems_as_messages(lambda: bool(ctx.meta.get(_AS_JSON))):
+        try:
             return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
 
 
-def _remember_json(context: typer.Context, as_json: bool) -> bool:
-    context.meta[_AS_JSON] = as_json
-    return as_json
-
-
-# Eager: it is known before other options are looked at, which may be wrong.
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print JSON, for scripts.", callback=_remember_json, is_eager=True)
-]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 
 
 @contextmanager
-def _problems_as_messages(is_json: Callable[[], bool]) -> Iterator[None]:
+def _problems_as_messages(is_json: bool) -> Iterator[None]:
+    """Whatever is raised ends in a sentence, for scripts an object with it, and an exit code."""
     try:
         yield
-    except KeyboardInterrupt:
-        note("Interrupted.")
-        raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
+    except USAGE_ERROR as error:  # what Typer found
+        _tell(error, error.format_message(), error.exit_code, is_json, error.show)
+    except KeyboardInterrupt as error:
+        _tell(error, "Interrupted.", INTERRUPTED, is_json)
     except Exception as error:
         message = _message(error)
-        if message is None:
+        if message is not None:
+            _tell(error, message, PROBLEM, is_json)
+        if os.environ.get(SHOWS_FAULTS):
             raise
-        if is_json():
-            typer.echo(json.dumps({"error": message, "kind": type(error).__name__}, ensure_ascii=False))
-        typer.secho(message, err=True, fg="red")
-        raise typer.Exit(PROBLEM) from None
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        _tell(
+            error,
+            f"This is a fault of deciduous. {what}. {SHOWS_FAULTS}=1 in the environment shows where.",
+            FAULT,
+            is_json,
+        )
+
+
+@contextmanager
+def _warnings_in_our_words() -> Iterator[None]:
+    """What libraries warn of, without the place in their code; of labels we warn ourselves."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes")
+        warnings.showwarning = lambda message, *_, **__: warn(" ".join(str(message).split()))
+        yield
+
+
+def _tell(
+    error: BaseException, message: str, code: int, is_json: bool, show: Callable[[], None] | None = None
+) -> NoReturn:
+    if is_json:
+        told = {"error": message, "kind": type(error).__name__, "exit_code": code} | _warnings_if_any()
+        with suppress(OSError):  # which may be the very problem: no room for the output
+            typer.echo(json.dumps(told, ensure_ascii=False))
+    if show is None:
+        typer.secho(message, err=True, fg=None if code == INTERRUPTED else "red")
+    else:
+        show()
+    sys.exit(code)
 
 
 def _message(error: Exception) -> str | None:
@@ -83,6 +127,10 @@ def _message(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror is not None:
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}."
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this. Take fewer trees, fewer rows, or another machine."
+    if isinstance(error, UnicodeError):  # arguments may be any bytes
+        return f"There is text that is not Unicode: {error}."
     if isinstance(error, ImportError):
         return _missing(error)
     origin = type(error).__module__.partition(".")[0]
@@ -108,6 +156,19 @@ def with_commands(text: str) -> str:
     return text
 
 
+warned: list[str] = []  # of the command that runs
+
+
+def warn(text: str) -> None:
+    """Something that is probably not as it should be. Scripts find it in the result."""
+    warned.append(text)
+    typer.secho(f"Warning: {text}", err=True, fg="yellow")
+
+
+def _warnings_if_any() -> dict[str, Any]:
+    return {"warnings": list(warned)} if warned else {}
+
+
 def note(text: str) -> None:
     """Something worth knowing that is not the result."""
     typer.echo(text, err=True)
@@ -116,7 +177,7 @@ def note(text: str) -> None:
 def present(as_json: bool, result: Mapping[str, Any], *lines: str) -> None:
     """The result of a command, for scripts or for people."""
     if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False, default=_plain))
+        typer.echo(json.dumps({**result, **_warnings_if_any()}, ensure_ascii=False, default=_plain))
         return
     for line in lines:
         typer.echo(line)

@@ -6,6 +6,7 @@ memory than the forest itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,15 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, shown
-from ._compact import Numbers, Texts, Whole, as_float32
-from ._output import counted, note
-from ._reading import MisfitError, Source, Types, columns_of, reading
+from ._compact import Numbers, Texts, Whole
+from ._output import counted, note, warn
+from ._reading import Source, Terms, Types, columns_of, reading
+from ._values import MisfitError, as_float32, is_number, is_time
 
-ID_NAMES = ("id", "row_id", "rowid", "uuid", "", "unnamed: 0")  # the last two are what pandas makes of an index
+INDEX_NAMES = ("", "unnamed: 0", "__index_level_0__")  # what pandas makes of an index, in CSV and Parquet
+ID_NAMES = ("id", "row_id", "rowid", "uuid", *INDEX_NAMES)
 TARGET_NAMES = ("target", "label", "class", "y", "outcome")
 SUBJECT_NAMES = ("subject", "subject_id", "person_id", "user_id", "patient_id", "customer_id")
 MANY = 50  # more different texts than this, in more than a tenth of the rows, are names or dates, not categories
 TOO_MANY = 100_000  # categories
+MANY_CLASSES = 100
 
 
 @dataclass(frozen=True)
@@ -79,18 +83,22 @@ def training_rows(source: Source, asked: Asked) -> Rows:
     asked.require_known(types, source.name)
     roles = _guessed_roles(types, asked, source.name)
     wanted, left_out = _types_to_read(types, roles, asked)
+    spelled = spelled_types(types, [name for name in wanted if name in asked.categorical])
     while True:
         try:
-            collected = _collected(source, roles, wanted, asked.categorical)
+            collected = _collected(source, roles, wanted, asked.categorical, Terms(is_guess=True, spelled=spelled))
             break
         except MisfitError as misfit:  # text after numbers: begin again, with a type that takes both
-            wanted = {**wanted, misfit.column: _wider(wanted[misfit.column], misfit, roles, source.name)}
+            if spelled.pop(misfit.column, None) is None:
+                wanted = {**wanted, misfit.column: _wider(wanted[misfit.column], misfit, roles, source.name)}
     left_out |= collected.left_out
     if not collected.columns:
         raise InvalidInputError(f"{source.name} has no column to split on beside {shown(filter(None, roles.named))}.")
-    _say_roles(roles, asked)
+    _say_roles(roles, asked, "they are numbered 0, 1, 2, …")
     _say_columns(collected, left_out)
-    return collected.rows(roles)
+    rows = collected.rows(roles)
+    warn_of_labels(roles.target, np.unique(rows.labels), len(rows))
+    return rows
 
 
 def rows_for(forest: Any, source: Source, asked: Asked) -> Rows:
@@ -102,15 +110,18 @@ def rows_for(forest: Any, source: Source, asked: Asked) -> Rows:
     roles = _guessed_roles(others, asked, source.name, takes_the_only_one=True)
     wanted = {roles.target: _label_type_of(forest, types[roles.target]), **features}
     if roles.id is not None:
-        wanted[roles.id] = _name_type(types[roles.id], is_text=forest._names.kind is not None)
+        wanted[roles.id] = _text_or_whole(is_text=forest._names.kind is not None)
     if roles.subject is not None:
         is_text = any(isinstance(subject, str) for subject in forest._names.rows_of)
-        wanted[roles.subject] = _name_type(types[roles.subject], is_text=is_text)
+        wanted[roles.subject] = _text_or_whole(is_text) if forest._names.rows_of else _name_type(types[roles.subject])
+    categories = Known.of(forest, list(features))
     try:
-        collected = _collected(source, roles, wanted, tuple(features))
+        terms = Terms(known=categories.words(), spelled=spelled_types(types, features))
+        collected = _collected(source, roles, wanted, tuple(features), terms, categories)
     except MisfitError as misfit:
         raise not_as_before(misfit, source.name) from None
-    _say_roles(roles, asked)
+    _say_roles(roles, asked, "they get fresh numbers")
+    categories.warn()
     rows = collected.rows(roles)
     rows.table = as_input(forest, rows.table.select(list(features)))
     return rows
@@ -121,6 +132,50 @@ def as_input(forest: Any, table: Any) -> Any:
     if hasattr(forest, "feature_names_in_"):
         return table
     return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+@dataclass
+class Known:
+    """The categories that a forest knows of each column, and what comes that is none of them."""
+
+    categories: dict[str, Any]  # arrays of values
+    n_values: Counter[str] = field(default_factory=Counter)
+    n_unknown: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, forest: Any, names: Sequence[str]) -> Known:
+        """Those of a forest whose columns have these names in a source."""
+        pairs = zip(names, forest._columns.categories, strict=True)
+        return cls({name: its.values for name, its in pairs if its is not None})
+
+    def words(self) -> dict[str, frozenset[str]]:
+        """The texts that are values, and not words for a missing one."""
+        return {name: frozenset(its.tolist()) for name, its in self.categories.items() if its.dtype.kind == "U"}
+
+    def see(self, batch: Any) -> None:
+        """Count the values of a batch."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for name, values in self.categories.items():
+            present = batch.column(name).drop_null()
+            known = pa.array(values.tolist(), pa.string() if values.dtype.kind == "U" else pa.float64())
+            unknown = present.filter(pc.invert(pc.is_in(present, value_set=known)))
+            self.n_values[name] += len(present)
+            self.n_unknown[name] += len(unknown)
+            if len(unknown):
+                self.examples.setdefault(name, unknown[0].as_py())
+
+    def warn(self) -> None:
+        """Tell what share of the values no row had that the forest was trained on."""
+        for name, n in self.n_unknown.items():
+            if n:
+                share = 100 * n / self.n_values[name]
+                warn(
+                    f"{n:,} of {self.n_values[name]:,} values ({share:.3g}%) of {name!r} are unknown to the forest, "
+                    f"such as {self.examples[name]!r}: it was trained without them, so they are none of its categories."
+                )
 
 
 # ------------------------------------------------------------------------------------------------- which column is what
@@ -151,15 +206,31 @@ def called(names: Sequence[str], types: Types, taken: Sequence[str | None]) -> s
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _say_roles(roles: Roles, asked: Asked) -> None:
+def _say_roles(roles: Roles, asked: Asked, without_ids: str) -> None:
     if asked.target is None:
         note(f"Guessed: labels are in {roles.target!r} (--target).")
     if roles.id is None:
-        note("No column of ids (--id): rows are numbered 0, 1, 2, …")
+        note(f"Rows have no column of ids (--id): {without_ids}.")
     elif asked.id is None:
-        note(f"Guessed: {roles.id!r} names the rows (--id, or --number-rows).")
+        note(f"Guessed: {named_column(roles.id)} names the rows (--id, or --number-rows).")
     if roles.subject is not None and asked.subject is None:
         note(f"Guessed: {roles.subject!r} says to whom a row belongs (--subject, or --drop {roles.subject}).")
+
+
+def named_column(name: str) -> str:
+    """How messages name a column, which may have no name."""
+    return f"{name!r}, the index of pandas," if name.lower() in INDEX_NAMES else repr(name)
+
+
+def warn_of_labels(target: str, classes: NDArray[Any], n_rows: int) -> None:
+    """Of labels that are hardly what was meant."""
+    if len(classes) == 1:
+        warn(f"All labels in {target!r} are {classes[0]}: there is nothing to learn. Choose another --target?")
+    elif len(classes) > MANY_CLASSES:
+        warn(
+            f"{target!r} has {len(classes):,} different values in {counted(n_rows, 'row')}, and each is a class. "
+            "Choose another --target, or make fewer classes of it?"
+        )
 
 
 def _say_columns(collected: _Collected, left_out: dict[str, str]) -> None:
@@ -192,10 +263,14 @@ def _types_to_read(types: Types, roles: Roles, asked: Asked) -> tuple[dict[str, 
             wanted[name] = _name_type(kind)
         elif name in asked.drop:
             left_out[name] = "as asked"
-        elif name in asked.categorical or _is_text(kind):
+        elif name.lower() in INDEX_NAMES:
+            left_out[name] = "the index of pandas"
+        elif name in asked.categorical or pa.types.is_string(kind):
             wanted[name] = pa.string()
-        elif _is_number(kind) or pa.types.is_null(kind):
-            wanted[name] = _number_type(kind)
+        elif is_number(kind):
+            wanted[name] = kind if pa.types.is_boolean(kind) or is_time(kind) else pa.float64()
+        elif pa.types.is_null(kind):
+            wanted[name] = pa.float64()
         else:
             left_out[name] = f"which holds values of the type {kind}: neither numbers nor text"
     return wanted, left_out
@@ -217,37 +292,28 @@ def feature_types(forest: Any, types: Types, asked: Asked, where: str) -> dict[s
             + (f": {shown(names, 20)}." if missing else ", which have no names.")
         )
     texts = [its is not None and its.values.dtype.kind == "U" for its in forest._columns.categories]
-    return {
-        name: pa.string() if is_text else _number_type(types[name]) for name, is_text in zip(names, texts, strict=True)
-    }
+    return {name: pa.string() if is_text else pa.float64() for name, is_text in zip(names, texts, strict=True)}
 
 
-def _is_text(kind: Any) -> bool:
+def spelled_types(types: Types, names: Iterable[str]) -> dict[str, Any]:
+    """What these columns spell out if they are of text."""
     import pyarrow as pa
 
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
+    return {name: types[name] for name in names if is_number(types[name]) and not pa.types.is_null(types[name])}
 
 
-def _is_number(kind: Any) -> bool:
+def _name_type(kind: Any) -> Any:
+    """The type of names: whole numbers if they are, also where a table has made floats of them."""
     import pyarrow as pa
 
-    are = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
-    return any(is_it(kind) for is_it in are)
+    is_whole = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
+    return _text_or_whole(is_text=not is_whole)
 
 
-def _number_type(kind: Any) -> Any:
-    """Truth values are read as such, because CSV files spell them out."""
+def _text_or_whole(is_text: bool) -> Any:
     import pyarrow as pa
 
-    return pa.bool_() if pa.types.is_boolean(kind) else pa.float64()
-
-
-def _name_type(kind: Any, *, is_text: bool = False) -> Any:
-    import pyarrow as pa
-
-    is_whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
-    return pa.int64() if is_whole and not is_text else pa.string()
+    return pa.string() if is_text else pa.int64()
 
 
 def _label_type(kind: Any) -> Any:
@@ -257,7 +323,7 @@ def _label_type(kind: Any) -> Any:
         return pa.bool_()
     if pa.types.is_integer(kind) or pa.types.is_null(kind):
         return pa.int64()
-    return pa.float64() if _is_number(kind) else pa.string()
+    return pa.float64() if pa.types.is_floating(kind) else pa.string()
 
 
 def _label_type_of(forest: Any, kind: Any) -> Any:
@@ -308,7 +374,14 @@ class _Collected:
         return Rows(roles, table, labels, _names(self.ids), _names(self.subjects))
 
 
-def _collected(source: Source, roles: Roles, types: Types, categorical: Sequence[str]) -> _Collected:
+def _collected(
+    source: Source,
+    roles: Roles,
+    types: Types,
+    categorical: Sequence[str],
+    terms: Terms,
+    known: Known | None = None,
+) -> _Collected:
     import pyarrow as pa
 
     def empty(name: str | None) -> Whole | Texts | None:
@@ -319,7 +392,7 @@ def _collected(source: Source, roles: Roles, types: Types, categorical: Sequence
     labels = empty(roles.target)
     assert labels is not None
     collected = _Collected(columns, labels, empty(roles.id), empty(roles.subject))
-    with reading(source, types) as batches:
+    with reading(source, types, terms) as batches:
         for batch, numbers in _with_labels(batches, roles.target, collected):
             collected.labels.see(batch.column(roles.target))
             for name, names in ((roles.id, collected.ids), (roles.subject, collected.subjects)):
@@ -329,6 +402,8 @@ def _collected(source: Source, roles: Roles, types: Types, categorical: Sequence
             require_finite(batch, [name for name, its in columns.items() if isinstance(its, Numbers)], numbers)
             for name, column in columns.items():
                 column.see(batch.column(name))
+            if known is not None:
+                known.see(batch)
             collected.n_rows += batch.num_rows
             _leave_out_names(collected, categorical, TOO_MANY)
     if collected.n_rows == 0:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import platform
 import time
 from importlib.metadata import version as version_of
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import shown
 from . import _options as options
-from ._databases import opened_live
-from ._models import loaded, loaded_with_rows, working
-from ._output import CHECK_FAILED, JsonOption, counted, present, present_table, size_text
+from ._describing import described
+from ._models import loaded_with_rows, working
+from ._output import CHECK_FAILED, JsonOption, present, present_table, size_text
+from ._outputs import App
+from ._verifying import present_verification, verify_live
 
-app = typer.Typer()
+app = App()
 
 
 @app.command(
@@ -26,7 +27,7 @@ app = typer.Typer()
     )
 )
 def verify(
-    model: Annotated[Path, typer.Argument(readable=False, help="A model file, or the folder of a live forest.")],
+    model: options.AnyModelArgument,
     url: Annotated[str | None, typer.Option("--url", help="The database of a live forest, if it has moved.")] = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
@@ -35,37 +36,16 @@ def verify(
 
     A live forest is trained anew from its table, and the chain of its receipts is checked.
     """
-    begin = time.perf_counter()
     if model.is_dir():
-        problem, fingerprint, n_rows = _verified_live(model, url)
-    else:
-        forest = loaded_with_rows(model, jobs, "verify")
-        begin = time.perf_counter()  # without loading
-        with working(forest, jobs):
-            report = forest.verify()
-        problem, fingerprint, n_rows = report.difference, report.fingerprint, forest.n_rows_
+        verify_live(model, url, as_json)
+        return
+    forest = loaded_with_rows(model, jobs, "verify")
+    begin = time.perf_counter()  # without loading
+    with working(forest, jobs):
+        report = forest.verify()
+    outcome = "exact" if report.difference is None else "broken"
     seconds = time.perf_counter() - begin
-    result = {
-        "model": str(model),
-        "matches": problem is None,
-        "problem": problem,
-        "rows": n_rows,
-        "seconds": seconds,
-        "fingerprint": fingerprint,
-    }
-    line = (
-        f"Exact: retraining on the {counted(n_rows, 'row')} gives the same bytes, in {seconds:.2f} s. "
-        f"Fingerprint {fingerprint}."
-    )
-    present(as_json, result, line if problem is None else f"NOT the forest that retraining gives: {problem}.")
-    if problem is not None:
-        raise typer.Exit(CHECK_FAILED)
-
-
-def _verified_live(folder: Path, url: str | None) -> tuple[str | None, str | None, int]:
-    with opened_live(folder, url) as live:
-        report = live.verify()
-        return report.problem, report.fingerprint, live.status()["rows"]
+    present_verification(model, outcome, report.difference, report.fingerprint, forest.n_rows_, seconds, as_json)
 
 
 @app.command(
@@ -78,7 +58,7 @@ def _verified_live(folder: Path, url: str | None) -> tuple[str | None, str | Non
     )
 )
 def inspect(
-    model: options.ModelArgument,
+    model: options.AnyModelArgument,
     tree: Annotated[int | None, typer.Option("--tree", min=0, help="Show a tree as text.")] = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", min=0, help="Of the tree that is shown.")] = None,
     importances: Annotated[bool, typer.Option("--importances", help="Show how much each column matters.")] = False,
@@ -89,9 +69,9 @@ def inspect(
     """What is in a model: rows, trees, columns, classes, parameters, sizes. The seed is not shown."""
     if ids and not as_json and (tree is not None or importances or check):
         raise typer.BadParameter("--ids prints ids alone, for other programs. With --json it goes with other options.")
-    needs_rows = tree is not None or importances or ids or check
-    forest: Any = loaded_with_rows(model, 1, "tree_view") if needs_rows else loaded(model)
-    result = {"model": str(model), "bytes": model.stat().st_size, **_description(forest)}
+    needs_estimator = tree is not None or importances or ids or check
+    forest: Any = loaded_with_rows(model, 1, "tree_view") if needs_estimator else None
+    result = {"model": str(model), **described(model)}
     if tree is not None:
         from ..pictures import export_text
 
@@ -111,35 +91,6 @@ def inspect(
         _show(result)
     if result.get("problem") is not None:
         raise typer.Exit(CHECK_FAILED)
-
-
-def _description(forest: Any) -> dict[str, Any]:
-    from ..frozen import FrozenForestClassifier
-
-    categories = [None if its is None else its.listed() for its in forest._columns.categories]
-    names = forest.feature_names_in_.tolist() if hasattr(forest, "feature_names_in_") else None
-    common = {
-        "columns": names,
-        "n_columns": forest.n_features_in_,
-        "categories": {names[i] if names else f"x{i}": its for i, its in enumerate(categories) if its is not None},
-        "classes": forest.classes_.tolist(),
-    }
-    if isinstance(forest, FrozenForestClassifier):
-        size = forest.size()
-        return {"kind": "frozen", "trees": size.n_trees, "nodes": size.n_nodes, **common}
-    params = {name: value for name, value in forest.get_params().items() if name not in ("random_state", "verbose")}
-    return {
-        "kind": "forest",
-        "rows": forest.n_rows_,
-        "trees": forest.n_estimators,
-        "depth": forest.get_depth(),
-        "leaves": forest.get_n_leaves(),
-        **common,
-        "subjects": len(forest.subjects_),
-        "memory": forest.memory_usage().total,
-        "params": params,
-        "fingerprint": forest.fingerprint(),
-    }
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -9,16 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import DeciduousError
 from . import _options as options
-from ._databases import opened_live, require_database
+from ._databases import connected_live, opened_live, require_database
 from ._output import JsonOption, counted, note, present, present_table, shows_bars, with_commands
+from ._outputs import App
+from ._rows import warn_of_labels
+from ._verifying import verify_live
 
 if TYPE_CHECKING:
-    from ..live import LiveForest, Receipt, SyncReport
+    from ..live import Receipt, Request, SyncReport
 
-app = typer.Typer(no_args_is_help=True, help="Forests that follow a SQL table: change the table, and sync.")
+app = App(no_args_is_help=True, help="Forests that follow a SQL table: change the table, and sync.")
 
 FolderArgument = Annotated[Path, typer.Argument(readable=False, help="The folder of the live forest.")]
+SubjectArgument = Annotated[str, typer.Argument(help="The subject, as the table names it.")]
+KeyOption = Annotated[str | None, typer.Option("--key", help="The same key again does nothing twice.")]
+DueOption = Annotated[float, typer.Option("--due-days", min=0, help="Days until it must be done.")]
 UrlOption = Annotated[str | None, typer.Option("--url", help="The database, if it has moved or needs a password.")]
 
 
@@ -82,6 +89,7 @@ def init(
     )
     with live:
         result = {"folder": str(folder), **live.status(), "columns": live.columns}
+        warn_of_labels(target, live.classes_, result["rows"])
     present(
         as_json,
         result,
@@ -91,12 +99,35 @@ def init(
     )
 
 
-@app.command(epilog=options.examples("deciduous live sync clinic.forest", "deciduous live sync clinic.forest --json"))
-def sync(folder: FolderArgument, url: UrlOption = None, as_json: JsonOption = False) -> None:
-    """Apply what changed in the table since the last sync."""
-    with opened_live(folder, url) as live:
-        report = live.sync()
+@app.command(
+    epilog=options.examples(
+        "deciduous live sync clinic.forest",
+        "deciduous live sync clinic.forest --compare     # after a restored backup, or other ways around triggers",
+    )
+)
+def sync(
+    folder: FolderArgument,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare the whole table, whatever triggers noted.")
+    ] = False,
+    url: UrlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Apply what changed in the table since the last sync. A process that has the folder open does it, if any."""
+    with connected_live(folder, url) as live:
+        report = live.sync(compare=compare)
         _show_sync(report, as_json)
+
+
+@app.command(
+    epilog=options.examples("deciduous live verify clinic.forest", "deciduous live verify clinic.forest --json")
+)
+def verify(folder: FolderArgument, url: UrlOption = None, as_json: JsonOption = False) -> None:
+    """Check the receipts, train anew from the table, and compare every byte, as `deciduous verify` does.
+
+    Exits with 1 if something is wrong, and with 5 if the table has changed since the last sync: sync first, then.
+    """
+    verify_live(folder, url, as_json)
 
 
 @app.command(
@@ -118,7 +149,7 @@ def watch(
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
     with opened_live(folder, url) as live:
         try:
-            for number, report in enumerate(live.watch(every)):
+            for number, report in enumerate(live.watch(every, on_trouble=_show_trouble)):
                 if report.receipts or number == 0:
                     _show_sync(report, as_json)
                 live.store()  # after the line: a change is acknowledged before the snapshot is written
@@ -134,15 +165,15 @@ def watch(
 )
 def erase(
     folder: FolderArgument,
-    subject: Annotated[str, typer.Argument(help="The subject, as the table names it.")],
-    key: Annotated[str | None, typer.Option("--key", help="The same key again does nothing twice.")] = None,
-    due_days: Annotated[float, typer.Option("--due-days", min=0, help="Days until it must be done.")] = 30,
+    subject: SubjectArgument,
+    key: KeyOption = None,
+    due_days: DueOption = 30,
     vacuum: Annotated[bool, typer.Option("--vacuum/--no-vacuum", help="Rewrite the file of SQLite.")] = True,
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete all rows of a subject from the table, and sync."""
-    with opened_live(folder, url) as live:
+    """Delete all rows of a subject from the table, and sync. A process that has the folder open does it, if any."""
+    with connected_live(folder, url) as live:
         report = live.erase(subject, idempotency_key=key, due_days=due_days, vacuum=vacuum)
     request = report.request
     result = {
@@ -168,7 +199,7 @@ def capture(
 
     Either way gives the same forest. Without triggers each sync compares the whole table.
     """
-    with opened_live(folder, url) as live:
+    with connected_live(folder, url) as live:
         if remove:
             live.remove_capture()
         else:
@@ -181,47 +212,45 @@ def capture(
 @app.command(
     epilog=options.examples(
         "deciduous live receipts clinic.forest",
-        "deciduous live receipts clinic.forest --subject u-17 --json",
-        "deciduous live receipts clinic.forest --certificate 2 -o certificate.html",
+        "deciduous live receipts clinic.forest --request 5d1c0e9a2b7f4e63 --json",
+        "deciduous live receipts clinic.forest --certificate 2 --organisation 'City Clinic' -o certificate.html",
     )
 )
 def receipts(
     folder: FolderArgument,
-    subject: Annotated[str | None, typer.Option("--subject", help="Only those that speak of this subject.")] = None,
+    request: Annotated[str | None, typer.Option("--request", help="Only those that tell of this request.")] = None,
     certificate: Annotated[
         int | None, typer.Option("--certificate", min=1, help="Write a page about this receipt, to print and file.")
     ] = None,
+    organisation: Annotated[
+        str | None, typer.Option("--organisation", help="Who answers for the model, to be named on the certificate.")
+    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", callback=options.writable, help="The file of the certificate, or of all receipts as JSON."
-        ),
+        typer.Option("--out", "-o", help="The file of the certificate, or of all receipts as JSON."),
     ] = None,
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List receipts, write them to a file, or write a certificate.
-
-    Without --subject and --out this works while another process has the folder open.
-    """
+    """List receipts, write them to a file, or write a certificate; also while another process has the folder open."""
     from ..live import read_record
 
     if certificate is not None and out is None:
         raise typer.BadParameter("Name the file of the certificate with --out.")
-    if subject is None and out is None:
+    if request is None and out is None:
         listed = read_record(folder)[1]
     else:
-        with opened_live(folder, url, needs_table=False) as live:
-            listed = live.receipts(subject)
-            if out is not None:
-                _write_record(live, certificate, out)
+        with connected_live(folder, url, needs_table=False) as live:
+            listed = live.receipts(request)
+            page = None if certificate is None else live.certificate(certificate, organisation=organisation)
     if out is not None:
+        _write_record(listed, page, out)
         present(as_json, {"folder": str(folder), "out": str(out)}, f"Wrote {out}.")
     elif as_json:
         present(True, {"receipts": [receipt.as_dict() for receipt in listed]})
     else:
         rows = [_receipt_cells(receipt) for receipt in listed]
-        present_table(str(folder), ["number", "kind", "time", "rows", "changes", "requests", "fingerprint"], rows)
+        present_table(str(folder), ["number", "kind", "time", "rows", "changes", "requests", "forest"], rows)
 
 
 def _receipt_cells(receipt: Receipt) -> list[str]:
@@ -232,17 +261,87 @@ def _receipt_cells(receipt: Receipt) -> list[str]:
         "" if receipt.rows is None else f"{receipt.rows:,}",
         f"+{receipt.added} -{receipt.deleted} ~{receipt.updated}",
         ", ".join(receipt.requests),
-        (receipt.fingerprint_after or "")[:16],
+        (receipt.after or "")[:16],
     ]
 
 
-def _write_record(live: LiveForest, certificate: int | None, out: Path) -> None:
+def _write_record(receipts: list[Receipt], page: str | None, out: Path) -> None:
     from .._container import write_atomically
+    from ..live.receipts import as_file
 
-    if certificate is None:
-        live.export_receipts(out)
-    else:
-        write_atomically(out, [live.certificate(certificate).encode()])
+    write_atomically(out, [as_file(receipts) if page is None else page.encode()])
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous live receive clinic.forest u-17",
+        "deciduous live receive clinic.forest u-17 --key letter-2031 --due-days 14 --json",
+    )
+)
+def receive(
+    folder: FolderArgument,
+    subject: SubjectArgument,
+    key: KeyOption = None,
+    due_days: DueOption = 30,
+    url: UrlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep a request for erasure: the sync that finds no row of the subject left in the table settles it."""
+    with connected_live(folder, url) as live:
+        request = live.requests.receive(subject, idempotency_key=key, due_days=due_days)
+    _show_request(request, as_json)
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous live refuse clinic.forest 5d1c0e9a2b7f4e63 --reason 'The law keeps it for ten years.'"
+    )
+)
+def refuse(
+    folder: FolderArgument,
+    request: Annotated[str, typer.Argument(help="The id of the request.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why. It is kept as it is: it should not say who asked.")],
+    url: UrlOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Close a request without erasing anything."""
+    with connected_live(folder, url, needs_table=False) as live:
+        refused = live.requests.refuse(request, reason)
+    _show_request(refused, as_json)
+
+
+@app.command(
+    epilog=options.examples("deciduous live requests clinic.forest", "deciduous live requests clinic.forest --open")
+)
+def requests(
+    folder: FolderArgument,
+    only_open: Annotated[bool, typer.Option("--open", help="Only those that something is to be done for.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the requests for erasure, and what became of them. Also while another process syncs."""
+    from ..live import read_record
+
+    listed = [its for its in read_record(folder)[2] if its.is_open or not only_open]
+    if as_json:
+        present(True, {"requests": [_request_as_dict(its) for its in listed]})
+        return
+    columns = ["request", "state", "received", "due", "reason"]
+    rows = [[its.id, _state_of(its), its.received, its.due, its.reason or ""] for its in listed]
+    present_table(str(folder), columns, rows)
+
+
+def _show_request(request: Request, as_json: bool) -> None:
+    reason = f" {request.reason}" if request.reason else ""
+    due = f" It is due {request.due}." if request.is_open else ""
+    present(as_json, {"request": _request_as_dict(request)}, f"Request {request.id}: {request.state}.{due}{reason}")
+
+
+def _request_as_dict(request: Request) -> dict[str, Any]:
+    return asdict(request) | {"is_overdue": request.is_overdue}
+
+
+def _state_of(request: Request) -> str:
+    return f"{request.state}, OVERDUE" if request.is_overdue else request.state
 
 
 @app.command(epilog=options.examples("deciduous live status clinic.forest --json"))
@@ -250,16 +349,22 @@ def status(folder: FolderArgument, as_json: JsonOption = False) -> None:
     """Where things stand: rows, last change, requests that are open or overdue. Also while another process syncs."""
     from ..live import read_record
 
-    where, _, requests = read_record(folder)
-    result = {"folder": str(folder), **where, "requests": [asdict(its) for its in requests if its.is_open]}
+    where, _, asked = read_record(folder)
+    result = {"folder": str(folder), **where, "requests": [_request_as_dict(its) for its in asked if its.is_open]}
     if as_json:
         present(True, result)
         return
     rows = [[name.replace("_", " "), str(value)] for name, value in where.items()]
     present_table(str(folder), ["what", "value"], rows)
-    for its in requests:
+    for its in asked:
         if its.is_open:
             typer.echo(f"Open: request {its.id}, due {its.due}" + (", OVERDUE." if its.is_overdue else "."))
+
+
+def _show_trouble(error: Exception, seconds: float) -> None:
+    reason = " ".join(str(getattr(error, "orig", None) or error).split())
+    told = reason if isinstance(error, DeciduousError) else f"The database says: {reason.rstrip('.')}."
+    note(f"{told} Trying again in {seconds:g} s.")
 
 
 def _show_sync(report: SyncReport, as_json: bool) -> None:

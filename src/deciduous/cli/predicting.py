@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,14 +13,29 @@ from typing import Annotated, Any, BinaryIO
 import numpy as np
 import typer
 
+from .._container import replacing
 from ..errors import InvalidInputError
 from . import _options as options
+from ._csv import CsvForm
 from ._models import loaded, working
 from ._output import JsonOption, counted, note, present
-from ._reading import MisfitError, Source, columns_of, reading, source_of
-from ._rows import ID_NAMES, Asked, as_input, called, feature_types, not_as_before, require_finite
+from ._outputs import App
+from ._reading import Source, Terms, columns_of, reading, source_of
+from ._rows import (
+    ID_NAMES,
+    Asked,
+    Known,
+    as_input,
+    called,
+    feature_types,
+    named_column,
+    not_as_before,
+    require_finite,
+    spelled_types,
+)
+from ._values import MisfitError
 
-app = typer.Typer()
+app = App()
 
 
 class Format(StrEnum):
@@ -43,11 +57,9 @@ SUFFIXES = {".csv": Format.csv, ".jsonl": Format.jsonl, ".ndjson": Format.jsonl,
     )
 )
 def predict(
-    model: options.ModelArgument,
+    model: options.AnyModelArgument,
     data: options.DataArgument,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", callback=options.writable, help="The file to write. Default: stdout.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write. Default: stdout.")] = None,
     format: Annotated[
         Format | None, typer.Option("--format", help="Default: by the name of the file; CSV on stdout.")
     ] = None,
@@ -55,6 +67,9 @@ def predict(
     id: options.IdOption = None,
     table: options.TableOption = None,
     query: options.QueryOption = None,
+    sep: options.SepOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
@@ -65,7 +80,7 @@ def predict(
     """
     chosen = _format(out, format, as_json)
     forest = loaded(model, jobs)
-    source = source_of(data, table, query)
+    source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
     with working(forest, jobs), _writing(out, chosen) as write:
         n_rows = 0
         for predictions in _predictions(forest, source, Asked(id=id), proba):
@@ -97,12 +112,15 @@ def _predictions(forest: Any, source: Source, asked: Asked, proba: bool) -> Iter
     features = feature_types(forest, types, asked, source.name)
     id = asked.id or called(ID_NAMES, types, list(features))
     if id is not None and asked.id is None:
-        note(f"Guessed: {id!r} names the rows (--id).")
+        note(f"Guessed: {named_column(id)} names the rows (--id).")
     wanted = {**features} if id is None else {id: _as_it_is(types[id]), **features}
+    categories = Known.of(forest, list(features))
+    terms = Terms(known=categories.words(), spelled=spelled_types(types, features))
     n_before = 0
     try:
-        with reading(source, wanted) as batches:
+        with reading(source, wanted, terms) as batches:
             for batch in batches:
+                categories.see(batch)
                 numbers = np.arange(n_before, n_before + batch.num_rows)
                 n_before += batch.num_rows
                 require_finite(batch, [name for name, kind in features.items() if kind != pa.string()], numbers + 1)
@@ -111,6 +129,7 @@ def _predictions(forest: Any, source: Source, asked: Asked, proba: bool) -> Iter
                 yield _named(names, "row" if id is None else id, forest, rows, proba)
     except MisfitError as misfit:
         raise not_as_before(misfit, source.name) from None
+    categories.warn()
     if n_before == 0:
         raise InvalidInputError(f"{source.name} has no rows.")
 
@@ -143,13 +162,8 @@ def _writing(out: Path | None, chosen: Format) -> Iterator[Any]:
             yield write
         sys.stdout.buffer.flush()
         return
-    aside = out.with_name(f".{out.name}.part")
-    try:
-        with open(aside, "wb") as file, _writer(file, chosen) as write:
-            yield write
-        os.replace(aside, out)
-    finally:
-        aside.unlink(missing_ok=True)
+    with replacing(out) as descriptor, open(descriptor, "wb", closefd=False) as file, _writer(file, chosen) as write:
+        yield write
 
 
 @contextmanager

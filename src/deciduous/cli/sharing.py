@@ -10,12 +10,13 @@ import typer
 
 from .._container import write_atomically
 from . import _options as options
-from ._models import loaded_with_rows
+from ._models import loaded, loaded_with_rows
 from ._output import JsonOption, counted, present, size_text
+from ._outputs import App
 
-app = typer.Typer()
+app = App()
 
-OutOption = Annotated[Path, typer.Option("--out", "-o", callback=options.writable, help="The file to write.")]
+OutOption = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
 
 
 class Format(StrEnum):
@@ -30,7 +31,7 @@ SUFFIXES = {".onnx": Format.onnx, ".tl": Format.treelite, ".treelite": Format.tr
 
 
 @app.command(epilog=options.examples("deciduous freeze patients.forest -o patients.frozen"))
-def freeze(model: options.ModelArgument, out: OutOption, as_json: JsonOption = False) -> None:
+def freeze(model: options.AnyModelArgument, out: OutOption, as_json: JsonOption = False) -> None:
     """Write a model that only predicts: no training row, no id, no count and no seed is in it.
 
     Deleting rows from the model does not reach it: freeze again.
@@ -61,7 +62,7 @@ def freeze(model: options.ModelArgument, out: OutOption, as_json: JsonOption = F
     )
 )
 def export(
-    model: options.ModelArgument,
+    model: options.AnyModelArgument,
     out: OutOption,
     format: Annotated[
         Format | None, typer.Option("--format", help="Default: by the name of the file: .onnx, .tl, .txt.")
@@ -70,12 +71,14 @@ def export(
 ) -> None:
     """Write a copy of a model for other programs: ONNX, treelite, or text to read.
 
-    A copy is not reached by deletions: export again. Text shows the number of rows and their classes at each node.
+    A copy is not reached by deletions: export again. Text shows the number of rows and their classes at each node, so
+    it takes a model that is not frozen.
     """
     chosen = format or SUFFIXES.get(out.suffix.lower())
     if chosen is None:
         raise typer.BadParameter(f"Say what to export to {out} with --format: onnx, treelite or text.")
-    forest = loaded_with_rows(model, 1, "tree_view")
+    # Text tells of rows at each node; the others are of what predicts, which a frozen forest is, too.
+    forest = loaded_with_rows(model, 1, "tree_view") if chosen is Format.text else loaded(model)
     content = _content(forest, chosen)
     write_atomically(out, [content])
     result = {"model": str(model), "out": str(out), "format": chosen.value, "bytes": len(content)}

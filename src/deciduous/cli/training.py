@@ -9,14 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from . import _options as options
+from ._csv import CsvForm
 from ._models import changing, working
 from ._output import JsonOption, counted, present, shows_bars, size_text
+from ._outputs import App
 from ._reading import source_of
 from ._rows import Rows, training_rows
 
-app = typer.Typer()
+app = App()
 
-OutOption = Annotated[Path, typer.Option("--out", "-o", callback=options.writable, help="The model file to write.")]
+OutOption = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")]
 
 
 @app.command(
@@ -38,6 +40,9 @@ def train(
     number_rows: options.NumberRowsOption = False,
     table: options.TableOption = None,
     query: options.QueryOption = None,
+    sep: options.SepOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
     trees: options.TreesOption = 100,
     depth: options.DepthOption = 20,
     thresholds: options.ThresholdsOption = 25,
@@ -62,7 +67,7 @@ def train(
         **options.other_params(set_),
     )
     asked = options.asked_columns(target, id, subject, categorical, drop, number_rows)
-    rows = training_rows(source_of(data, table, query), asked)
+    rows = training_rows(source_of(data, table, query, CsvForm.checked(sep, decimal, encoding)), asked)
     _fit_and_save(forest, rows, out, jobs, as_json)
 
 
@@ -77,7 +82,7 @@ def tune(
     data: options.DataArgument,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", callback=options.writable, help="Train with what was found; the model file."),
+        typer.Option("--out", "-o", help="Train with what was found; the model file."),
     ] = None,
     target: options.TargetOption = None,
     id: options.IdOption = None,
@@ -87,6 +92,9 @@ def tune(
     number_rows: options.NumberRowsOption = False,
     table: options.TableOption = None,
     query: options.QueryOption = None,
+    sep: options.SepOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
     trees: Annotated[str, typer.Option("--trees", help="Numbers of trees to try.")] = "10,25,50,100,250",
     depth: Annotated[str, typer.Option("--depth", help="Depths to try.")] = "1,3,5,10,20",
     thresholds: Annotated[str, typer.Option("--thresholds", help="Numbers of thresholds to try.")] = "5,10,25,50",
@@ -117,7 +125,7 @@ def tune(
         "n_thresholds": _numbers("--thresholds", thresholds),
     }
     asked = options.asked_columns(target, id, subject, categorical, drop, number_rows)
-    rows = training_rows(source_of(data, table, query), asked)
+    rows = training_rows(source_of(data, table, query, CsvForm.checked(sep, decimal, encoding)), asked)
     template = DareForestClassifier(random_state=seed, **options.other_params(set_))
     result = search(
         template,

@@ -14,8 +14,9 @@ import typer
 from ..errors import DeciduousError
 from . import _options as options
 from ._output import CHECK_FAILED, JsonOption, present
+from ._outputs import App
 
-app = typer.Typer()
+app = App()
 
 
 @app.command(epilog=options.examples("deciduous demo", "deciduous demo --trees 20 --jobs 2"))

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import shown
 from . import _options as options
+from ._csv import CsvForm
 from ._models import changing, chosen_rows, loaded_with_rows, names_of, working
 from ._output import JsonOption, counted, present
+from ._outputs import App
 from ._reading import source_of
 from ._rows import rows_for
 
 if TYPE_CHECKING:
     from ..reports import UpdateReport
 
-app = typer.Typer()
+app = App()
 
 OutOption = Annotated[
     Path | None,
-    typer.Option(
-        "--out", "-o", callback=options.writable, help="Where to write the model. Default: in place of the old one."
-    ),
+    typer.Option("--out", "-o", help="Where to write the model. Default: in place of the old one."),
 ]
 SHOWN_IDS = 1000  # of long lists, scripts get the beginning
 
@@ -72,6 +73,9 @@ def add(
     number_rows: options.NumberRowsOption = False,
     table: options.TableOption = None,
     query: options.QueryOption = None,
+    sep: options.SepOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
     out: OutOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
@@ -83,14 +87,14 @@ def add(
     asked = options.asked_columns(target, id, subject, None, drop, number_rows)
     with changing(model):
         forest = loaded_with_rows(model, jobs, "add")
-        rows = rows_for(forest, source_of(data, table, query), asked)
+        rows = rows_for(forest, source_of(data, table, query, CsvForm.checked(sep, decimal, encoding)), asked)
         if rows.ids is not None and forest._names.kind == "u":
             rows.ids = names_of(forest, rows.ids)
 
         def work() -> UpdateReport:
             return forest.add(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
 
-        _update(forest, work, "Added", out or model, jobs, as_json)
+        _update(forest, work, "Added", out or model, jobs, as_json, names_fresh=rows.ids is None)
 
 
 @app.command(
@@ -129,8 +133,16 @@ def cost(
     )
 
 
-def _update(forest: Any, work: Callable[[], UpdateReport], done: str, out: Path, jobs: int, as_json: bool) -> None:
-    options.writable(out)
+def _update(
+    forest: Any,
+    work: Callable[[], UpdateReport],
+    done: str,
+    out: Path,
+    jobs: int,
+    as_json: bool,
+    *,
+    names_fresh: bool = False,
+) -> None:
     begin = time.perf_counter()
     with working(forest, jobs):
         report = work()
@@ -148,6 +160,7 @@ def _update(forest: Any, work: Callable[[], UpdateReport], done: str, out: Path,
         as_json,
         result,
         f"{done} {counted(report.n_rows, 'row')} in {seconds:.2f} s: {_in_words(report)}",
+        *([f"Their ids are {shown(_runs(report.ids))}."] if names_fresh else []),
         f"Wrote {out} ({counted(forest.n_rows_, 'row')}), fingerprint {fingerprint}.",
     )
 
@@ -163,3 +176,14 @@ def _as_dict(report: UpdateReport) -> dict[str, Any]:
 
 def _in_words(report: UpdateReport) -> str:
     return f"{counted(report.n_nodes_rebuilt, 'node')} rebuilt, {counted(report.n_rows_retrained, 'row')} retrained on."
+
+
+def _runs(ids: Sequence[int]) -> list[str]:
+    """Numbers, with those that follow each other as a range."""
+    runs: list[list[int]] = []
+    for id in ids:
+        if runs and id == runs[-1][1] + 1:
+            runs[-1][1] = id
+        else:
+            runs.append([id, id])
+    return [str(first) if first == last else f"{first} to {last}" for first, last in runs]

@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from .._lazy import found_when_asked
 
 if find_spec("sqlalchemy") is None:
     raise ImportError("Live tables need SQLAlchemy: pip install 'deciduous[live]', or 'deciduous[postgres]'.")
 
-from .live_forest import LiveForest
-from .receipts import Receipt
-from .record import read_record
-from .reports import ErasureReport, LiveVerification, SyncReport
-from .requests import Request, Requests
+if TYPE_CHECKING:
+    from .connecting import ForestView, HandedOver, connect, read_forest
+    from .live_forest import LiveForest
+    from .receipts import Receipt
+    from .record import read_record
+    from .reports import ErasureReport, LiveVerification, SyncReport
+    from .requests import Request, Requests
 
 __all__ = [
     "ErasureReport",
+    "ForestView",
+    "HandedOver",
     "LiveForest",
     "LiveVerification",
     "Receipt",
     "Request",
     "Requests",
     "SyncReport",
+    "connect",
+    "read_forest",
     "read_record",
 ]
+
+_HOMES = {
+    "ErasureReport": "reports",
+    "ForestView": "connecting",
+    "HandedOver": "connecting",
+    "LiveForest": "live_forest",
+    "LiveVerification": "reports",
+    "Receipt": "receipts",
+    "Request": "requests",
+    "Requests": "requests",
+    "SyncReport": "reports",
+    "connect": "connecting",
+    "read_forest": "connecting",
+    "read_record": "record",
+}
+
+if not TYPE_CHECKING:  # to type checkers, a module with this function has every attribute
+    __getattr__ = found_when_asked(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

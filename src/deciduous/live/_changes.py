@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._digests import SIZE
 from ._rows import EncodedRows, refuse_duplicates
 from ._settings import Settings
 
@@ -69,7 +68,7 @@ class Comparison:
             refuse_duplicates()
         self._is_present[known_places] = True
         is_same = is_known.copy()
-        is_same[is_known] = (self._held["digest"][known_places] == rows.known["digest"][is_known]).all(axis=1)
+        is_same[is_known] = self._held[known_places] == rows.known[is_known]
         self._is_updated[inside[is_known & ~is_same]] = True
         if not is_same.all():
             self._fresh.append(rows.only(~is_same))
@@ -96,19 +95,14 @@ class Comparison:
         )
 
 
-def people_of(rows: NDArray[Any], among: NDArray[np.bytes_] | None = None) -> NDArray[np.bytes_]:
-    """The digests of the subjects of known rows, each once, or of those among some; a row may have none."""
-    digests = np.ascontiguousarray(rows["subject"]).view("S16").ravel()
+def people_of(subjects: NDArray[np.uint64], among: NDArray[np.bytes_] | None = None) -> NDArray[np.bytes_]:
+    """The digests of the subjects of rows, each once, or of those among some; a row may have none."""
+    digests = np.ascontiguousarray(subjects).view("S16").ravel()
     digests = np.unique(digests if among is None else digests[np.isin(digests, among)])
     present: NDArray[np.bytes_] = digests[digests != b""]
     return present
 
 
-def people_texts(digests: NDArray[np.bytes_]) -> tuple[str, ...]:
-    """Digests of subjects as records write them."""
-    return tuple(bytes(digest).ljust(SIZE, b"\0").hex() for digest in digests)
-
-
-def people_from(texts: Iterable[str]) -> NDArray[np.bytes_]:
-    """Digests of subjects from what records write."""
-    return np.array([bytes.fromhex(text) for text in texts], dtype="S16")
+def people_from(digests: Iterable[bytes]) -> NDArray[np.bytes_]:
+    """Digests of subjects, as `people_of` gives them."""
+    return np.array(list(digests), dtype="S16")

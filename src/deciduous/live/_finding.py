@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 
 from .._progress import bar
-from ._capture import Capture, Captured
-from ._changes import Changes, Comparison
+from ._capture import Capture, Captured, Stamp
+from ._changes import Changes, Comparison, people_of
 from ._rows import Encoder
 from ._settings import Settings
 from ._source import Source, require_same_columns
@@ -28,7 +28,10 @@ class Finding:
     method: str
     captured: Captured
     lacks_triggers: bool  # that should be there
+    stamp: Stamp | None  # of the table after the sync, if there are triggers
     settings: Settings  # with the names of categories that still have rows
+    asked: Mapping[str, bytes]  # the subjects of the requests that were open before, by the ids of the requests
+    unlabelled: NDArray[np.bytes_]  # the subjects of rows without label, if rows are gone or somebody asked
 
 
 class Finder:
@@ -40,14 +43,19 @@ class Finder:
         self._verbose = verbose
 
     def found(
-        self, encoder: Encoder, held: NDArray[Any], is_learned: NDArray[np.bool_], last_stamp: str | None
+        self,
+        encoder: Encoder,
+        held: NDArray[Any],
+        is_learned: NDArray[np.bool_],
+        last: Stamp | None,
+        asked: Mapping[str, bytes],
     ) -> Finding:
         """What is not as in the rows that are held, of which the forest may have learned only some so far."""
         settings = encoder.settings
         with self._source.reading() as connection:
             require_same_columns(settings, self._source.column_names(connection))
             is_captured = settings.captures and self._capture.is_installed(connection)
-            captured = self._capture.captured(connection, last_stamp) if is_captured else Captured()
+            captured = self._capture.captured(connection, last) if is_captured else Captured()
             changes, method = None, CAPTURE
             if captured.ids is not None and is_learned.all():
                 changes = self._captured_changes(connection, encoder, captured.ids, held)
@@ -55,7 +63,12 @@ class Finder:
                 changes, method = self._compared(connection, encoder, held, is_learned), COMPARISON
             if len(changes.gone) or not len(held):  # no row is known if the index was lost: any may be gone
                 settings = self._without_idle_names(connection, settings)
-        return Finding(changes, method, captured, settings.captures and not is_captured, settings)
+            is_about_people = settings.subject is not None and (len(asked) > 0 or len(changes.gone) > 0)
+            others = self._source.subjects_without_label(connection, settings) if is_about_people else []
+        lacks_triggers = settings.captures and not is_captured
+        unlabelled = people_of(encoder.subject_digests(others))
+        stamp = captured.stamp(last if method == CAPTURE else None) if is_captured else None
+        return Finding(changes, method, captured, lacks_triggers, stamp, settings, asked, unlabelled)
 
     def _captured_changes(
         self, connection: sa.Connection, encoder: Encoder, ids: list[Any], held: NDArray[Any]

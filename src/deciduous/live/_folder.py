@@ -1,53 +1,101 @@
-"""The folder of a live forest: its lock, and its files, of which no stray one may stay."""
+"""The folder of a live forest: its lock, and its files, of which no stray one may stay.
+
+All files are readable by their owner alone, from the first byte. Names come from a database that somebody may have
+changed, so each is checked before it is used: it is one that this module makes, and no symbolic link.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import struct
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
+from weakref import WeakSet
 
 from .._container import Section, write_atomically
 from ..errors import FolderError, FolderInUseError
 
 STATE = "state.db"
 LOCK = "lock"
-PARTS = ("rows-*", "snapshot-*", ".rows-*.part", ".snapshot-*.part")  # named by the state, or left by a crash
+PRIVATE = 0o600
+PART = re.compile(r"(rows|snapshot)-[0-9a-f]{1,32}")  # named by the state, or left by a crash
+UNFINISHED = re.compile(rf"\.{PART.pattern}\.[0-9a-f]+\.part")
+JOURNAL_END = struct.Struct(">II8s")  # of the name of another file: length, checksum, magic
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # of SQLite
 
 
-class Folder:
-    """A folder that this object alone has open, until `close`."""
+class Files:
+    """The files of a live forest, by name, for whoever reads them."""
 
-    def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        if create:
-            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        elif not (self.path / STATE).exists():
-            raise FolderError(f"There is no live forest in {self.path}. `LiveForest.create` makes one.")
-        self._lock = _locked(self.path / LOCK, self.path)
 
     @property
     def state_path(self) -> Path:
         """The file of the durable state."""
         return self.path / STATE
 
+    def require_there(self) -> None:
+        """Raises unless there is a live forest."""
+        if not self.state_path.exists():
+            raise FolderError(f"There is no live forest in {self.path}. `LiveForest.create` makes one.")
+        _refuse_link(self.state_path)
+
+    def part(self, name: str) -> Path:
+        """The file of this name, if it is one of ours."""
+        if not PART.fullmatch(str(name)):
+            raise FolderError(
+                f"{self.state_path} names the file {name!r}, which is none that a live forest makes. Somebody has "
+                "changed it: restore it from a backup, or create the live forest anew in another folder."
+            )
+        path = self.path / name
+        _refuse_link(path)
+        return path
+
+
+class Folder(Files):
+    """A folder that this object alone has open, until `close`."""
+
+    def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
+        super().__init__(path)
+        if create:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        else:
+            self.require_there()
+        self._lock = _locked(self.path / LOCK, self.path)
+        LEFT_TO_THE_PARENT.add(self)
+        try:
+            os.close(_opened_private(self.state_path))
+        except BaseException:
+            self.close()
+            raise
+
     def write_part(self, kind: str, pieces: list[Section]) -> str:
-        """Write a new file and make sure that it is on the disk. It counts only once the state names it."""
+        """Write a new file and make sure that it is on the disk. It counts only once the state names it.
+
+        Its name says nothing of what is in it.
+        """
         name = f"{kind}-{secrets.token_hex(8)}"
-        write_atomically(self.path / name, pieces)
+        write_atomically(self.part(name), pieces, mode=PRIVATE)
         return name
 
-    def remove_strays(self, named: Collection[str]) -> None:
+    def remove_strays(self, named: Iterable[str]) -> None:
         """Remove every part that is not named, the remains of interrupted writing included, and make that last."""
-        parts = {file.name for pattern in PARTS for file in self.path.glob(pattern)}
-        self.remove(parts.difference(named))
-
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove parts, where they are there, and make that last."""
-        for name in names:
+        kept = {self.part(name).name for name in named}
+        parts = [name for name in os.listdir(self.path) if PART.fullmatch(name) or UNFINISHED.fullmatch(name)]
+        strays = [name for name in parts if name not in kept]
+        for name in strays:
             (self.path / name).unlink(missing_ok=True)
+        if strays:
+            self._sync()
+
+    def remove(self, name: str) -> None:
+        """Remove a part, if it is there, and make that last."""
+        self.part(name).unlink(missing_ok=True)
         self._sync()
 
     def close(self) -> None:
@@ -63,9 +111,77 @@ class Folder:
                 os.close(descriptor)
 
 
+class Closable(Protocol):
+    """Something that can be closed."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+# What a fork is to close at once: it would keep locks and sockets when its parent is gone.
+LEFT_TO_THE_PARENT: WeakSet[Closable] = WeakSet()
+
+
+def _close_in_the_fork() -> None:
+    for its in list(LEFT_TO_THE_PARENT):
+        its.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_the_fork)
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise FolderError(
+            f"{path} is a symbolic link, and files of a live forest are none: what it leads to would be read, changed "
+            "or left behind. Put the file itself in its place, or remove the link."
+        )
+
+
+def refuse_foreign_journal(state_path: Path) -> None:
+    """Raises if the journal beside the state names another file, which SQLite would remove after a rollback.
+
+    Such a name is at the end of journals of transactions on several databases. Ours are on one.
+    """
+    journal = state_path.with_name(f"{state_path.name}-journal")
+    _refuse_link(journal)
+    try:
+        with open(journal, "rb") as file:
+            file.seek(-min(JOURNAL_END.size, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            end = file.read()
+    except FileNotFoundError:
+        return
+    if len(end) == JOURNAL_END.size and _has_name(*JOURNAL_END.unpack(end)):
+        raise FolderError(
+            f"{journal} is none that a live forest makes: it names another file. Somebody has put it there: remove it."
+        )
+
+
+def _has_name(length: int, _: int, magic: bytes) -> bool:
+    return length > 0 and magic == JOURNAL_MAGIC
+
+
+def _opened_private(path: Path) -> int:
+    """A file that only its owner may read, made if it is not there."""
+    _refuse_link(path)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), PRIVATE)
+    try:
+        if os.fstat(descriptor).st_nlink > 1:
+            raise FolderError(
+                f"{path} has a second name elsewhere, and what has that name would be changed. Remove one."
+            )
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, PRIVATE)  # one that was there, of an older release
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _locked(path: Path, folder: Path) -> IO[str]:
     """The lock file, held. The system releases it when the process ends, however it ends."""
-    file = open(path, "a+", encoding="ascii")  # noqa: SIM115 (open for as long as the lock is held)
+    file = os.fdopen(_opened_private(path), "r+", encoding="ascii")
     try:
         _acquire(file)
     except OSError:

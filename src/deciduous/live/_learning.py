@@ -46,6 +46,13 @@ def feature_names(found: Sequence[str], columns: Sequence[str] | None, others: S
     for name in [*(columns or ()), *(other for other in others if other is not None)]:
         if name not in found:
             raise InvalidInputError(f"There is no column {name!r}. There are {shown(found, 20)}.")
+    purposes = [other for other in others if other is not None]
+    for name in purposes:
+        if purposes.count(name) > 1:
+            raise InvalidInputError(
+                f"`id`, `target` and `subject` must be different columns, but {name!r} is given for several. "
+                "A query can give a column twice, under two names."
+            )
     names = [name for name in found if name not in others] if columns is None else list(columns)
     overlap = [name for name in names if name in others]
     if overlap:
@@ -81,6 +88,8 @@ def learned(
             seen[name].see(values, keeps=name in choice)
 
     source.read(connection, settings, look)
+    if settings.subject is not None:  # people whose rows all lack a label are people, too
+        subjects.types.update(map(type, source.subjects_without_label(connection, settings)))
     if n_rows == 0:
         raise InvalidInputError(
             f"{settings.source_name} holds no row with a label in {settings.target!r}. A forest needs at least one."
@@ -90,6 +99,7 @@ def learned(
         columns=tuple(_column(name, seen[name], name in choice, choice.get(name), n_rows) for name in names),
         id_kind=_name_kind(settings.id, ids.types),
         subject_kind=_name_kind(settings.subject, subjects.types - {type(None)} or {str}),
+        subject_is_padded=settings.subject is not None and source.fills_with_blanks(connection, settings.subject),
         target_is_text=_is_text(settings.target, labels.types),
     ), n_rows
 

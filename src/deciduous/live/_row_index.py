@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._container import container, mapped, read_container, section
+from ..errors import CorruptModelError
 from ._folder import Folder
 from ._rows import ROW
 
@@ -39,7 +40,11 @@ class RowIndex:
     @classmethod
     def read(cls, folder: Folder, files: Mapping[int, str], n_buckets: int) -> Self:
         """The index that these files hold."""
-        return cls({number: _read(folder, name) for number, name in files.items()}, n_buckets)
+        index = cls({number: _read(folder, name) for number, name in files.items()}, n_buckets)
+        for number, rows in index._buckets.items():
+            if not (index._bucket_of(rows["id"]) == number).all():
+                raise CorruptModelError("a bucket of it holds rows of another")
+        return index
 
     @cached_property
     def rows(self) -> NDArray[Any]:
@@ -77,5 +82,5 @@ def write_bucket(folder: Folder, rows: NDArray[Any]) -> str:
 
 
 def _read(folder: Folder, name: str) -> NDArray[Any]:
-    data = section(read_container(mapped(folder.path / name)), "rows")
+    data = section(read_container(mapped(folder.part(name))), "rows")
     return np.frombuffer(data, dtype=ROW).copy()

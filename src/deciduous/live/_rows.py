@@ -14,7 +14,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from .._row_names import RowNames, text_of
+from .._row_names import RowNames, are_distinct, text_of
 from .._validation import class_keys
 from ..errors import InvalidInputError, SchemaChangedError
 from . import _digests
@@ -22,6 +22,7 @@ from ._settings import LiveColumn, Settings
 
 NUMBERS = {int, float, bool, Decimal}
 NAMES: dict[type, str | None] = {int: None, str: "s", UUID: "u"}  # kinds of ids and subjects
+NOBODY = 0
 NO_SUBJECT = bytes(_digests.SIZE)
 
 # What is kept of a row that the forest holds.
@@ -73,7 +74,7 @@ class Encoder:
         matrix = self.matrix(rest)
         known = np.empty(len(rows), dtype=ROW)
         known["id"] = self.core_ids(ids)
-        known["subject"] = self._subject_digests(subjects, len(rows))
+        known["subject"] = NOBODY if subjects is None else self.subject_digests(subjects)
         plain = plain_labels(settings.target, labels, settings.target_is_text)
         known["digest"] = self._row_digests(known["id"], matrix, plain, known["subject"])
         return EncodedRows(known, matrix, plain)
@@ -96,7 +97,7 @@ class Encoder:
                 f"names rows by {_kind_name(kind)}, but now also holds values of the types {kinds}",
                 "Every row needs an id of one kind; leave out rows without, or create the live forest anew.",
             )
-        if len(set(ids)) < len(ids):
+        if not are_distinct(ids):
             refuse_duplicates()
         return self._names.core_ids(list(ids))
 
@@ -109,6 +110,8 @@ class Encoder:
         try:
             plain = given.item() if isinstance(given, np.generic) else given
             subject = expected(plain) if isinstance(plain, str) else plain
+            if self.settings.subject_is_padded and isinstance(subject, str):
+                subject = subject.rstrip(" ")
         except ValueError:
             subject = None
         if type(subject) is not expected:
@@ -121,9 +124,8 @@ class Encoder:
         """The name in records of a subject, as the table has it."""
         return _digests.keyed(self._key, _digests.SUBJECT, text_of(subject).encode("utf-8", "surrogatepass"))
 
-    def _subject_digests(self, subjects: Sequence[Any] | None, n_rows: int) -> NDArray[np.uint64]:
-        if subjects is None:
-            return np.zeros((n_rows, 2), dtype="<u8")
+    def subject_digests(self, subjects: Sequence[Any]) -> NDArray[np.uint64]:
+        """Those of the values of a column, which may be NULL."""
         kind = self.settings.subject_kind
         wrong = [its for its in set(map(type, subjects)) - {type(None)} if NAMES.get(its, its) != kind]
         if wrong:
@@ -133,7 +135,7 @@ class Encoder:
                 "Change the values back, or create the live forest anew.",
             )
         digests = (NO_SUBJECT if subject is None else self.subject_digest(subject) for subject in subjects)
-        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(n_rows, 2)
+        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(len(subjects), 2)
 
     def _row_digests(
         self,
@@ -159,13 +161,19 @@ class Encoder:
 def plain_labels(name: str, labels: Sequence[Any], is_text: bool) -> list[Any]:
     """Labels as plain strings or numbers."""
     _require_types(name, labels, is_text)
-    return list(labels) if is_text else [_plain_number(label) for label in labels]
+    return list(labels) if is_text else [_plain_number(name, label) for label in labels]
 
 
-def _plain_number(value: Any) -> Any:
+def _plain_number(name: str, value: Any) -> Any:
+    """A decimal as an integer. As a double, 1.00000000000000000001 would be taken for 1."""
     if not isinstance(value, Decimal):
         return value
-    return int(value) if value == int(value) else float(value)
+    if not value.is_finite() or value != int(value):
+        raise InvalidInputError(
+            f"Column {name!r} is the target and holds decimals that are no whole numbers, but labels are classes: text "
+            "or whole numbers. Nothing was changed. Make classes of them in a view."
+        )
+    return int(value)
 
 
 def _numbers(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from . import _digests
 
-EXECUTION = ("n_jobs", "lazy", "verbose")  # parameters of the estimator that do not define the forest
+CAPTURES = "captures"  # the only setting that changes with time, beside names that are forgotten
 Category = str | int | float | bool
 
 
@@ -46,6 +46,7 @@ class Settings:
     takes_all_columns: bool  # rather than those that the user listed
     id_kind: str | None = None  # as in `_row_names`: "s" strings, "u" UUIDs, None integers
     subject_kind: str | None = None  # the same
+    subject_is_padded: bool = False  # with blanks that count for nothing
     target_is_text: bool = False
     params: dict[str, Any] = field(default_factory=dict)  # of the estimator, resolved: with seed and class weights
     captures: bool = False
@@ -61,11 +62,9 @@ class Settings:
         """How records name the source."""
         return self.table if self.table is not None else "a query"
 
-    def parameters_digest(self, key: bytes) -> str:
-        """A keyed digest of all that defines the forest beside its rows; the seed is secret, so the key is needed."""
-        params = {name: value for name, value in self.params.items() if name not in EXECUTION}
-        defining = {"params": params, "columns": [asdict(column) for column in self.columns]}
-        return _digests.keyed(key, _digests.PARAMETERS, _digests.canonical(defining)).hex()
+    def definition(self) -> bytes:
+        """All that was decided, as bytes to compare."""
+        return definition_of(self.state())
 
     def state(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -79,3 +78,8 @@ class Settings:
             for its in state["columns"]
         )
         return cls(**(state | {"columns": tuple(columns)}))
+
+
+def definition_of(state: dict[str, Any]) -> bytes:
+    """All that was decided, of settings as plain JSON."""
+    return _digests.canonical({name: value for name, value in state.items() if name != CAPTURES})

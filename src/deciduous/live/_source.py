@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
+from .._core import StandardFloats
 from ..errors import InvalidInputError, SchemaChangedError, shown
 from ._settings import LiveColumn, Settings
 
+BLANK_PADDED = 1042  # the number of the type CHAR(n) of PostgreSQL
 CHUNK = 10_000  # rows in memory as Python values
 KEYS = 500  # values in one statement
 Take = Callable[[Sequence[Sequence[Any]]], None]  # called with a batch of rows
@@ -40,14 +42,44 @@ def connected(url: str) -> sa.Engine:
     if parsed.drivername == "postgresql":  # SQLAlchemy would take psycopg 2
         parsed = parsed.set(drivername="postgresql+psycopg")
     # Without parameters in messages and logs: they are ids and names of people.
-    engine = sa.create_engine(parsed, poolclass=sa.NullPool, hide_parameters=True)
+    try:
+        engine = sa.create_engine(parsed, poolclass=sa.NullPool, hide_parameters=True)
+    except ModuleNotFoundError as error:
+        raise _without_driver(parsed, str(error.name)) from None
+    except sa.exc.NoSuchModuleError:
+        raise InvalidInputError(
+            f"There is no kind of database {parsed.drivername!r}. SQLite and PostgreSQL are what deciduous is tested "
+            "with: sqlite:///clinic.db, postgresql://me@host/clinic."
+        ) from None
     if engine.dialect.name == "sqlite":
 
         @sa.event.listens_for(engine, "connect")
         def _overwrite_what_is_deleted(connection: Any, _: Any) -> None:
             connection.execute("PRAGMA secure_delete=ON")
 
+    elif engine.dialect.driver == "psycopg":
+        from psycopg.types.string import TextLoader
+
+        class WithoutPadding(TextLoader):
+            """CHAR(n) as PostgreSQL compares it: the blanks that fill it up are not part of the text."""
+
+            def load(self, data: Any) -> Any:
+                return super().load(bytes(data).rstrip(b" "))
+
+        @sa.event.listens_for(engine, "connect")
+        def _leave_out_padding(connection: Any, _: Any) -> None:
+            connection.adapters.register_loader("bpchar", WithoutPadding)
+
     return engine
+
+
+def _without_driver(url: sa.URL, module: str) -> ImportError:
+    if module == "psycopg":
+        return ImportError("This needs psycopg. Install it with: pip install 'deciduous[postgres]'")
+    return ImportError(
+        f"This needs the driver {module} for databases of the kind {url.get_backend_name()!r}, which is not installed. "
+        "SQLite and PostgreSQL are what deciduous is tested with."
+    )
 
 
 class Source:
@@ -66,10 +98,19 @@ class Source:
         """The source of a live forest."""
         return cls(engine, settings.table, settings.query)
 
+    @property
+    def troubles(self) -> tuple[type[Exception], ...]:
+        """Errors of a database that is locked, restarts, or cannot be reached: it may be well again later."""
+        driver: Any = self.engine.dialect.dbapi
+        return (sa.exc.OperationalError, sa.exc.InterfaceError, driver.OperationalError, driver.InterfaceError)
+
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A connection that sees one state of the database, whatever others write meanwhile."""
-        with self._transaction("REPEATABLE READ", "BEGIN") as connection:
+        """A connection that sees one state of the database, whatever others write meanwhile.
+
+        What is read becomes numbers and digests on the way, in the arithmetic of the definition.
+        """
+        with self._transaction("REPEATABLE READ", "BEGIN") as connection, StandardFloats():
             yield connection
 
     @contextmanager
@@ -132,6 +173,20 @@ class Source:
         query = sa.select(sa.func.count()).select_from(source).where(source.c[settings.target].is_not(None))
         return int(connection.execute(query).scalar_one())
 
+    def subjects_without_label(self, connection: sa.Connection, settings: Settings) -> list[Any]:
+        """The subjects of rows that the forest does not see, because they have no label."""
+        source = self.selectable([str(settings.subject), settings.target])
+        people, target = source.c[str(settings.subject)], source.c[settings.target]
+        query = sa.select(people).distinct().where(target.is_(None), people.is_not(None))
+        return list(connection.execute(query).scalars())
+
+    def fills_with_blanks(self, connection: sa.Connection, column: str) -> bool:
+        """Whether blanks at the end of this column's values count for nothing: CHAR(n) of PostgreSQL."""
+        if self.is_sqlite:
+            return False
+        with connection.execute(sa.select(self.selectable([column]).c[column]).limit(0)) as result:
+            return any(its.type_code == BLANK_PADDED for its in getattr(result.cursor, "description", None) or ())
+
     def without_idle_names(self, connection: sa.Connection, settings: Settings, column: LiveColumn) -> LiveColumn:
         """The column, with the names of categories forgotten that no row has."""
         source = self.selectable(list(dict.fromkeys([column.name, settings.target])))
@@ -180,12 +235,40 @@ class Source:
             try:
                 if rewrite:
                     connection.exec_driver_sql("VACUUM")
+                elif _has_journal(connection):
+                    _clear_journal(connection)
                 is_busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar() == 1
+                is_busy = is_busy or _has_journal(connection)
             except sa.exc.OperationalError:
                 is_busy = True
         if is_busy:
-            return "The database was busy, and its free pages or log may hold the deleted rows: VACUUM it."
+            return (
+                "The database was busy, and its free pages, log or journal may hold the deleted rows: VACUUM it when "
+                "nobody else uses it."
+            )
         return None
+
+
+def _has_journal(connection: sa.Connection) -> bool:
+    """Whether there is a journal of SQLite with something in it.
+
+    That of `journal_mode=PERSIST` stays when a transaction ends, with the rows as they were before.
+    """
+    _, _, file = next(row for row in connection.exec_driver_sql("PRAGMA database_list") if row[1] == "main")
+    journal = Path(f"{file}-journal")
+    return journal.exists() and journal.stat().st_size > 0
+
+
+def _clear_journal(connection: sa.Connection) -> None:
+    """A transaction of ours, which changes nothing, ends with the removal of the journal. Nobody else may remove it."""
+    driver: Any = connection.connection.driver_connection
+    with suppress(sa.exc.OperationalError):  # whoever is busy with it
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA user_version = {version}")
+        connection.exec_driver_sql("COMMIT")
+    if driver.in_transaction:
+        connection.exec_driver_sql("ROLLBACK")
 
 
 def _names(table: str) -> tuple[str | None, str]:

@@ -5,38 +5,41 @@ time. A change that takes away rows removes the snapshot first, because it holds
 it, and it is then behind. Then one transaction of the state brings in the new index of rows, the receipt, and
 everything else; then the files that are named no more are removed. Before that transaction nothing has happened yet,
 and the next sync finds the same changes. After it, all is done.
+
+A call that fails may leave files that the state does not name: they are removed at once, or, if that fails too, before
+anything else is done.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._container import container
 from ..errors import CorruptModelError, FolderError
 from ..forest import DareForestClassifier
-from ..model_file import load
 from ._folder import Folder
+from ._kept import Kept
+from ._opening import Opening
 from ._row_index import RowIndex, write_bucket
 from ._settings import Settings
 from ._state import State
 from .receipts import Receipt
 
 
-class Store:
+class Store(Kept):
     """A folder that this object alone has open."""
 
-    index: RowIndex
-    index_is_lost = False  # a file of it is missing or damaged; it is then empty, until the next commit
-
     def __init__(self, folder: Folder, state: State) -> None:
+        super().__init__(folder, state)
         self._folder = folder
-        self.state = state
+        self._index: tuple[RowIndex, bool] | None = None  # and whether it is lost; not read yet
+        self._is_tidy = False
 
     @classmethod
     def empty(cls, path: str | os.PathLike[str]) -> Self:
@@ -62,26 +65,74 @@ class Store:
             on_failure.callback(folder.close)
             state = State.opened(folder.state_path)
             on_failure.callback(state.close)
-            files = state.buckets()
-            folder.remove_strays({*files.values(), *filter(None, [state.snapshot])})
-            state.finish_rewriting()
             store = cls(folder, state)
-            try:
-                store.index = RowIndex.read(folder, files, state.n_buckets)
-            except (FileNotFoundError, CorruptModelError):
-                store.index, store.index_is_lost = RowIndex({}, state.n_buckets), True
+            store.tidy()
             on_failure.pop_all()
         return store
 
-    def begin(self, settings: Settings, key: bytes, rows: NDArray[Any], receipt: Receipt) -> Receipt:
+    def tidy(self) -> None:
+        """Remove what counts no more, unless that is done: nothing may be acknowledged before."""
+        if not self._is_tidy:
+            self._folder.remove_strays(self._named())
+            self._is_tidy = True
+        self.state.finish_rewriting()  # also what a request that was refused has left, if the file was busy then
+
+    def _named(self) -> list[str]:
+        snapshot = self.state.snapshot
+        return [*self.state.buckets().values(), *([] if snapshot is None else [snapshot])]
+
+    @contextmanager
+    def _tidily(self) -> Iterator[None]:
+        """Files are written and replaced in this block. When it is left, also by an error, only those that count stay.
+
+        Which ones count the state alone knows, as the error may have come after the transaction, too.
+        """
+        self._is_tidy = False
+        try:
+            yield
+            self.tidy()
+        except BaseException:
+            self._index = None
+            with suppress(Exception):  # if this fails as well, whatever is called next tries again
+                self.tidy()
+            raise
+
+    # ------------------------------------------------------------------------------------------------ the index of rows
+
+    @property
+    def index(self) -> RowIndex:
+        """The rows that the forest holds."""
+        return self._read_index()[0]
+
+    @property
+    def index_is_lost(self) -> bool:
+        """Whether a file of it is missing or damaged; it is then empty, until the next commit."""
+        return self._read_index()[1]
+
+    def _read_index(self) -> tuple[RowIndex, bool]:
+        if self._index is None:
+            n_buckets = self.state.n_buckets
+            try:
+                index = RowIndex.read(self._folder, self.state.buckets(), n_buckets)
+                if len(index) != self.state.last_change().rows:
+                    raise CorruptModelError("the index has not as many rows as the newest receipt tells of")
+                self._index = index, False
+            except (FileNotFoundError, CorruptModelError):
+                self._index = RowIndex({}, n_buckets), True
+        return self._index
+
+    def begin(self, settings: Settings, key: bytes, rows: NDArray[Any], receipt: Receipt, opening: Opening) -> Receipt:
         """Make the first state."""
-        self.index, fresh = RowIndex.of(rows)
-        files = {number: write_bucket(self._folder, its) for number, its in fresh.items()}
-        with self.state.transaction():
-            self.state.begin_life(settings, key)
-            self.state.divide_anew(self.index.n_buckets)
-            self.state.set_buckets(files)
-            return self.state.append(receipt)
+        index, fresh = RowIndex.of(rows)
+        with self._tidily():
+            files = {number: write_bucket(self._folder, its) for number, its in fresh.items()}
+            with self.state.transaction():
+                self.state.begin_life(settings, key, opening)
+                self.state.divide_anew(index.n_buckets)
+                self.state.set_buckets(files)
+                written = self.state.append(receipt)
+            self._index = index, False
+        return written
 
     def commit(
         self,
@@ -89,29 +140,29 @@ class Store:
         come: NDArray[Any],
         settings: Settings | None,
         receipt: Receipt,
+        opening: Opening,
         also: Callable[[], None],
     ) -> Receipt:
         """Apply a change to all that is kept. When this returns, nothing of rows that are gone is in any file."""
         holds_gone_rows = len(gone) > 0 or self.index_is_lost
-        if holds_gone_rows:
-            self.retire_snapshot()
         index, fresh = self.index.changed(gone, come)
         is_divided_anew = self.index_is_lost or index.n_buckets != self.index.n_buckets
-        old = self.state.buckets()
-        files = {number: write_bucket(self._folder, its) for number, its in fresh.items()}
-        with self.state.transaction():
-            if is_divided_anew:
-                self.state.divide_anew(index.n_buckets)
-            self.state.set_buckets(files)
+        with self._tidily():
             if holds_gone_rows:
-                self.state.snapshot = None
-            if settings is not None:
-                self.state.forget_names(settings)
-            written = self.state.append(receipt)
-            also()
-        self.index, self.index_is_lost = index, False
-        self._folder.remove(name for number, name in old.items() if is_divided_anew or number in files)
-        self.state.finish_rewriting()
+                self.retire_snapshot()
+            files = {number: write_bucket(self._folder, its) for number, its in fresh.items()}
+            with self.state.transaction():
+                if is_divided_anew:
+                    self.state.divide_anew(index.n_buckets)
+                self.state.set_buckets(files)
+                if holds_gone_rows:
+                    self.state.set_snapshot(None)
+                if settings is not None:
+                    self.state.forget_names(settings)
+                written = self.state.append(receipt)
+                self.state.opening = opening
+                also()
+            self._index = index, False
         return written
 
     # --------------------------------------------------------------------------------------------------------- snapshot
@@ -119,40 +170,26 @@ class Store:
     def retire_snapshot(self) -> None:
         """Remove the snapshot; the forest can be made again from the table."""
         if self.state.snapshot is not None:
-            self._folder.remove([self.state.snapshot])
+            self._folder.remove(self.state.snapshot)
 
     def write_snapshot(self, forest: DareForestClassifier) -> None:
         """Keep the forest as of the last receipt, unless it is kept already."""
         if self.has_current_snapshot():
             return
-        old, name = self.state.snapshot, _snapshot_name(self.state.last_fingerprint())
-        forest.save(self._folder.path / name)
-        with self.state.transaction():
-            self.state.snapshot = name
-        if old not in (None, name):
-            self._folder.remove([old])
+        with self._tidily():
+            name = self._folder.write_part("snapshot", container(forest._sections()))
+            with self.state.transaction():
+                self.state.set_snapshot(name, self.state.last_fingerprint())
 
     def read_snapshot(self, n_jobs: int | None) -> DareForestClassifier | None:
         """The forest as of the last receipt, or one that lacks rows which came since, if it is kept and sound."""
         name = self.state.snapshot
         if name is None or not self.has_snapshot() or self.index_is_lost:
             return None
-        try:
-            forest = load(self._folder.path / name, n_jobs=n_jobs, max_memory=math.inf)
-        except CorruptModelError:
-            forest = None
-        if isinstance(forest, DareForestClassifier) and _snapshot_name(forest.fingerprint()) == name:
-            return forest
-        self.retire_snapshot()
-        return None
-
-    def has_snapshot(self) -> bool:
-        """Whether there is something to begin with, instead of training."""
-        return self.state.snapshot is not None and (self._folder.path / self.state.snapshot).exists()
-
-    def has_current_snapshot(self) -> bool:
-        """Whether the forest as of the last receipt is kept."""
-        return self.has_snapshot() and self.state.snapshot == _snapshot_name(self.state.last_fingerprint())
+        forest = self.load_snapshot(name, self.state.snapshot_fingerprint, n_jobs)
+        if forest is None:
+            self.retire_snapshot()
+        return forest
 
     def close(self) -> None:
         """Let others open the folder."""
@@ -165,8 +202,3 @@ class Store:
         self.state.close()
         self._folder.state_path.unlink(missing_ok=True)
         self._folder.close()
-
-
-def _snapshot_name(fingerprint: str) -> str:
-    """The file of a forest, by which it can be told whether a snapshot is the one of the last receipt."""
-    return f"snapshot-{fingerprint}"

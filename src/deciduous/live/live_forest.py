@@ -3,49 +3,62 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._progress import bar
-from ..errors import FolderError, InvalidInputError
+from ..errors import FolderBusyError, FolderError, InvalidInputError
 from ..forest import DareForestClassifier
-from . import _digests
-from ._capture import Capture, require_capturable
+from . import _clock, _digests
+from ._capture import Capture, Stamp, require_capturable
 from ._changes import Comparison
+from ._deeds import done
+from ._door import Door
 from ._finding import Finder, Finding, see_all
-from ._given import by_column
 from ._learning import categorical_choice, feature_names, learned
+from ._opening import Opening
+from ._predicting import TableModel
 from ._rows import ROW, Encoder
 from ._settings import LiveColumn, Settings
 from ._source import Source, connected, stored_url
-from ._state import now
 from ._store import Store
-from ._training import estimator_of, fitted, has_idle_classes, resolved_params, with_categories
+from ._training import (
+    estimator_of,
+    fitted,
+    name_columns,
+    resolved_params,
+    rows_for,
+    with_categories,
+    without_idle_classes,
+)
 from ._watching import waiting_for_changes
 from .receipts import CREATED, RECOVERED, SYNCED, Receipt
 from .record import Effect, Record
-from .reports import ErasureReport, LiveVerification, SyncReport
-from .requests import APPLIED, DUE_DAYS, NO_ROWS, Requests
+from .reports import BROKEN, EXACT, STALE, ErasureReport, LiveVerification, SyncReport
+from .requests import DUE_DAYS, Requests
 
 REBUILT = "rebuilt"
+SOON, LATE = 1.0, 60.0  # seconds until a database that is in trouble is tried again
+Trouble = Callable[[Exception, float], None]  # told of an error, and when it is tried again
 NOT_COUNTED = "Files of the folder were lost, so what changed since the receipt before is not counted."
-NO_TRIGGERS = "The triggers on the table are gone, so all of it was compared: `install_capture` puts them back."
+EVADED = "`sync(compare=True)` if a sync finds nothing: triggers can be evaded"
+NO_TRIGGERS = "The triggers on the table are gone or off, so all of it was compared: `install_capture` puts them back."
 
 
-class LiveForest:
+class LiveForest(TableModel):
     """A forest that follows a table: after `sync` it is the one that a fresh fit of the table would give.
 
     The table is the truth. The folder keeps parameters, seed, receipts and requests; ids and keyed digests of the rows
     that the forest holds; and a snapshot of the forest, which can be made again from the table at any time.
 
-    Make one with `create`, and open it again with `open`. One process at a time has it open. Use it in a `with` block,
+    Make one with `create`, and open it again with `open`. One process at a time has it open, and does what
+    others ask for (`connect`). Use it in a `with` block,
     or call `close`, which stores a snapshot.
     """
 
@@ -55,18 +68,36 @@ class LiveForest:
         self._key = self._state.key
         self._record = Record(self._state)
         self._verbose = verbose
-        self._lock = threading.RLock()
         self._is_closed = False
         self._forest: DareForestClassifier | None = None  # as of the last receipt
-        self._encoder = Encoder(self._state.settings, self._key)
+        self._known_encoder: Encoder | None = None  # not read yet
         self._source = Source.of(connected(self._settings.url if url is None else url), self._settings)
         token = _digests.keyed(self._key, _digests.CAPTURE, b"", 4).hex()
         self._capture = Capture(self._source, self._settings.id, token)
         self._finder = Finder(self._source, self._capture, verbose)
+        me = weakref.ref(self)  # its thread must not keep alive what nobody else needs
+        self._door = Door(store.path, lambda question: done(me(), question))
+        weakref.finalize(self, self._door.close)
+
+    @property
+    def _encoder(self) -> Encoder:
+        encoder = self._known_encoder
+        if encoder is None:
+            encoder = self._known_encoder = Encoder(self._state.settings, self._key)
+        return encoder
 
     @property
     def _settings(self) -> Settings:
         return self._encoder.settings
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """One deed at a time, of the process that opened the folder, after all that earlier ones left to do."""
+        with self._state.turn():
+            if self._is_closed:
+                raise FolderError("This live forest is closed. Open its folder again with `LiveForest.open`.")
+            self._store.tidy()
+            yield
 
     # ----------------------------------------------------------------------------------------------- making and opening
 
@@ -135,13 +166,19 @@ class LiveForest:
             rows = comparison.changes().added
             forest = fitted(with_categories(estimator, settings), settings, rows)
             settings = replace(settings, params=resolved_params(forest))
-            store.begin(settings, key, rows.known, _first_receipt(settings, key, n_rows, forest.fingerprint()))
+            opening = Opening.fresh(forest.fingerprint())
+            store.begin(settings, key, rows.known, _first_receipt(settings, n_rows, opening), opening)
             live = cls(store, url, verbose)
+        except BaseException:
+            store.abandon()
+            raise
+        try:
             live._forest = forest
             live.store()
             if capture:
                 live.install_capture()
         except BaseException:
+            live._door.close()
             store.abandon()
             raise
         return live
@@ -168,7 +205,7 @@ class LiveForest:
 
     def close(self, *, store: bool = True) -> None:
         """Store a snapshot, so that opening is fast, and let others open the folder."""
-        with self._lock:
+        with self._state.turn():
             if self._is_closed:
                 return
             try:
@@ -176,6 +213,7 @@ class LiveForest:
                     self.store()
             finally:
                 self._is_closed = True
+                self._door.close()
                 self._source.engine.dispose()
                 self._store.close()
 
@@ -187,38 +225,58 @@ class LiveForest:
 
     # ---------------------------------------------------------------------------------------------------------- syncing
 
-    def sync(self) -> SyncReport:
+    def sync(self, *, compare: bool = False) -> SyncReport:
         """Apply what changed in the table since the last sync.
 
-        When it returns, the change is on the disk, with a receipt, and no file of the folder knows of rows that are
+        With `compare`, all rows are compared, also if their changes are captured: triggers can be evaded. When it
+        returns, the change is on the disk, with a receipt, and no file of the folder knows of rows that are
         gone. If the process ends before that, the next sync does it all.
         """
-        with self._lock:
-            return self._sync(frozenset())
+        with self._turn():
+            return self._sync(frozenset(), compare)
 
-    def watch(self, every: float = 5.0) -> Iterator[SyncReport]:
+    def watch(self, every: float = 5.0, *, on_trouble: Trouble | None = None) -> Iterator[SyncReport]:
         """Sync now, and again whenever the table may have changed, for as long as reports are asked for.
 
         With PostgreSQL and capture that is at once, when the triggers notify; else the database is looked at `every` so
         many seconds: an SQLite file is compared only if somebody wrote to it, another table each time.
+
+        A database that is locked, or restarts, is tried again, after 1, 2, 4 and up to 60 seconds, and a folder that
+        is locked, too; `on_trouble` is called with the error and the seconds. Trouble with the first sync is raised.
         """
         if not every > 0:
             raise InvalidInputError(f"`every` must be a number of seconds greater than 0, but is {every!r}.")
-        with waiting_for_changes(self._source, self.channel if self._settings.captures else None) as wait:
-            while True:
-                yield self.sync()
-                wait(every)
+        seconds = None
+        troubles: tuple[type[Exception], ...] = (FolderBusyError, *self._source.troubles)
+        while True:
+            try:
+                with waiting_for_changes(self._source, self.channel if self._settings.captures else None) as wait:
+                    while True:
+                        report = self.sync()
+                        seconds = SOON
+                        yield report
+                        wait(every)
+            except troubles as error:
+                if seconds is None:
+                    raise
+                if on_trouble is not None:
+                    on_trouble(error, seconds)
+                time.sleep(seconds)
+                seconds = min(2 * seconds, LATE)
 
-    def _sync(self, erased: frozenset[str]) -> SyncReport:
+    def _sync(self, erased: frozenset[str], compare: bool = False) -> SyncReport:
         """A sync that applies requests whose rows were just deleted, whether or not the forest knew of the rows."""
         begin = time.monotonic()
         known = self._forest if self._forest is not None else self._loaded()
-        finding = self._found(known)
+        finding = self._found(known, compare)
         with self._forgetting_on_failure():
-            finding, forest = self._applied(finding, known)
+            forest = self._applied(finding, known)
             fingerprint = forest.fingerprint()
             receipts = self._committed(finding, fingerprint, erased)
             self._forest = forest
+            if receipts:  # and names may be forgotten; after the forest has changed, as those who predict rely on
+                self._known_encoder = None
+                name_columns(forest, self._settings)
         remains = self._cleared(finding)
         return SyncReport(
             receipts=receipts,
@@ -227,12 +285,12 @@ class LiveForest:
             deleted=sum(receipt.deleted for receipt in receipts),
             updated=sum(receipt.updated for receipt in receipts),
             fingerprint=fingerprint,
-            method=finding.method if forest is known else REBUILT,
+            method=REBUILT if known is None else finding.method,
             seconds=time.monotonic() - begin,
             remains=remains,
         )
 
-    def _found(self, forest: DareForestClassifier | None) -> Finding:
+    def _found(self, forest: DareForestClassifier | None, compare: bool = False) -> Finding:
         """What changed, for a forest that may be none, or behind the record."""
         held = self._store.index.rows
         if forest is None:
@@ -241,21 +299,18 @@ class LiveForest:
             is_learned = np.ones(len(held), dtype=bool)
         else:
             is_learned = np.isin(held["id"], forest.ids_)
-        return self._finder.found(self._encoder, held, is_learned, self._state.table_stamp)
+        last = None if compare else Stamp.from_text(self._state.table_stamp)
+        return self._finder.found(self._encoder, held, is_learned, last, self.requests.subjects())
 
-    def _applied(self, finding: Finding, forest: DareForestClassifier | None) -> tuple[Finding, DareForestClassifier]:
+    def _applied(self, finding: Finding, forest: DareForestClassifier | None) -> DareForestClassifier:
         """The forest after the changes: the one that was there, changed, or a new one."""
-        if forest is not None:
-            changes = finding.changes
-            if len(changes.to_forget):
-                forest.delete(changes.to_forget)
-            if len(changes.to_learn):
-                forest.add(changes.to_learn.matrix, changes.to_learn.labels, ids=changes.to_learn.known["id"])
-            if not has_idle_classes(forest):
-                return finding, forest
-            # The label of a class without rows is something of rows that are gone.
-            finding = self._found(None)
-        return finding, self._trained(finding)
+        if forest is None:
+            return self._trained(finding)
+        changes, rows = finding.changes, finding.changes.to_learn
+        if changes or len(rows):
+            ids = rows.known["id"]
+            forest.update(rows_for(forest, rows.matrix), rows.labels, ids, delete=changes.to_forget)
+        return without_idle_classes(forest)
 
     def _trained(self, finding: Finding) -> DareForestClassifier:
         """A fresh fit of the table, of a finding for no forest."""
@@ -265,65 +320,80 @@ class LiveForest:
     def _committed(self, finding: Finding, fingerprint: str, erased: frozenset[str]) -> tuple[Receipt, ...]:
         """Writes what happened, and everything that goes with it, unless nothing did."""
         changes, is_lost = finding.changes, self._store.index_is_lost
-        if not changes and not is_lost and fingerprint != self._state.last_fingerprint():
+        if not changes and not is_lost and fingerprint != self._record.opening().fingerprint:
             raise FolderError(
                 "The table has not changed, but the forest that it gives is not the one of the last receipt. Settings "
                 "or receipts of this folder were changed by somebody else: `verify` says more. Create it anew."
             )
-        effect = self._record.effect(changes, self._store.index.rows, erased)
+        effect = self._record.effect(finding, self._store.index.rows, erased)
         receipts: tuple[Receipt, ...] = ()
         if changes or is_lost or effect.applied:
             receipts = (self._commit(finding, effect, fingerprint),)
-        for request in effect.unfounded:
-            self.requests.refuse(request, NO_ROWS)
+        if effect.without_rows:
+            self.requests.close_without_rows(effect.without_rows)
         return receipts
 
     def _commit(self, finding: Finding, effect: Effect, fingerprint: str) -> Receipt:
-        changes, settings = finding.changes, finding.settings
+        changes, settings, former = finding.changes, finding.settings, self._record.opening()
+        definition = settings.definition()
+        opening = former.followed_by(fingerprint, has_same_parameters=definition == self._settings.definition())
         receipt = Receipt(
             0,
             SYNCED,
-            now(),
+            _clock.now().isoformat(),
             settings.source_name,
             requests=effect.applied,
             rows=len(self._store.index) + changes.n_added - changes.n_deleted,
             added=changes.n_added,
             deleted=changes.n_deleted,
             updated=changes.n_updated,
-            subjects_erased=effect.erased,
-            subjects_changed=effect.changed,
-            fingerprint_before=self._state.last_fingerprint(),
-            fingerprint_after=fingerprint,
-            parameters=settings.parameters_digest(self._key),
+            people_erased=effect.n_erased,
+            people_changed=effect.n_changed,
+            before=former.forest,
+            after=opening.forest,
+            parameters=opening.parameters(definition),
         )
         if self._store.index_is_lost:  # and so every row seems to be new
             receipt = replace(receipt, kind=RECOVERED, added=0, reason=NOT_COUNTED)
-        written = self._store.commit(
+        return self._store.commit(
             changes.gone["id"],
             changes.added.known,
             None if settings == self._settings else settings,
             receipt,
-            also=lambda: self.requests.settle(effect.applied, APPLIED),
+            opening,
+            also=lambda: self._settle(finding, effect),
         )
-        self._encoder = Encoder(settings, self._key)
-        return written
+
+    def _settle(self, finding: Finding, effect: Effect) -> None:
+        """What else is of the same transaction."""
+        self.requests.forget_subjects(effect.applied)
+        self._state.table_stamp = None if finding.stamp is None else finding.stamp.as_text()
 
     def _cleared(self, finding: Finding) -> str | None:
         """Clears captured ids and the log of the database; what is left to do there, in words."""
-        self._capture.clear(finding.captured)
-        if finding.captured.stamp != self._state.table_stamp:
-            self._state.set_table_stamp(finding.captured.stamp)
-        has_left = len(finding.changes.gone) or finding.captured.numbers
-        remains = self._source.leave_nothing(rewrite=False) if has_left else None
+        if finding.stamp is not None:
+            self._capture.clear(finding.captured, finding.stamp)
+        self._keep_stamp(finding.stamp)
+        is_due = self._state.table_is_to_be_rewritten
+        has_left = is_due or len(finding.changes.gone) or finding.captured.numbers
+        remains = self._source.leave_nothing(rewrite=is_due) if has_left else None
+        if is_due and remains is None:
+            self._note_rewritten()
         return " ".join(filter(None, [remains, NO_TRIGGERS if finding.lacks_triggers else None])) or None
+
+    def _keep_stamp(self, stamp: Stamp | None) -> None:
+        text = None if stamp is None else stamp.as_text()
+        if text != self._state.table_stamp:
+            with self._state.transaction():
+                self._state.table_stamp = text
 
     @contextmanager
     def _forgetting_on_failure(self) -> Iterator[None]:
-        """A forest that may be ahead of the record is forgotten; the snapshot or the table gives it again."""
+        """What may be ahead of the record is forgotten; the folder or the table gives it again."""
         try:
             yield
         except BaseException:
-            self._forest = None
+            self._forest = self._known_encoder = None
             raise
 
     # ---------------------------------------------------------------------------------------------------------- erasing
@@ -346,30 +416,34 @@ class LiveForest:
         With SQLite the file is then rewritten (`vacuum`), because deleting alone can leave copies in its pages. The
         same `idempotency_key` again does nothing and gives the same request.
         """
-        with self._lock:
+        with self._turn():
             self._source.require_table("delete from")
             subject = self._encoder.subject(subject)
             request = self.requests.receive(subject, idempotency_key=idempotency_key, due_days=due_days)
             if not request.is_open:
-                return ErasureReport(request, None)
+                is_unfinished = self._state.table_is_to_be_rewritten
+                return ErasureReport(request, self._sync(frozenset()) if is_unfinished else None)
+            was_due = self._state.table_is_to_be_rewritten
+            # Before the rows go: if the process ends on the way, the next sync rewrites the file.
+            self._state.table_is_to_be_rewritten = was_due or (vacuum and self._source.is_sqlite)
             n_deleted = self._source.delete_subject(self._settings, subject)
+            if not n_deleted:
+                self._state.table_is_to_be_rewritten = was_due
             report = self._sync(frozenset([request.id]) if n_deleted else frozenset())
-            if n_deleted:
-                report = replace(report, remains=self._rewritten(vacuum))
             return ErasureReport(self.requests[request.id], report)
 
-    def _rewritten(self, vacuum: bool) -> str | None:
-        """Clears what deletions left in the database; what is left to do there, in words."""
-        remains = self._source.leave_nothing(rewrite=vacuum)
-        if vacuum and remains is None and self._settings.captures:
-            self._state.set_table_stamp(self._capture.stamp_after_vacuum(self._state.table_stamp))
-        return remains
+    def _note_rewritten(self) -> None:
+        """The file of the table was rewritten, which is no change of its rows."""
+        stamp = Stamp.from_text(self._state.table_stamp) if self._settings.captures else None
+        if stamp is not None:
+            self._keep_stamp(self._capture.after_vacuum(stamp))
+        self._state.table_is_to_be_rewritten = False
 
     # ---------------------------------------------------------------------------------------------------------- capture
 
     def install_capture(self) -> None:
         """Install triggers on the table that write down ids of changed rows, for `sync` to look at."""
-        with self._lock:
+        with self._turn():
             require_capturable(self._source)
             # Before there are triggers: somebody has to remove the ids that they write, also if this is interrupted.
             self._set_captures(True)
@@ -377,7 +451,7 @@ class LiveForest:
 
     def remove_capture(self) -> None:
         """Remove the triggers, and all that belongs to them."""
-        with self._lock:
+        with self._turn():
             self._capture.remove()
             self._set_captures(False)
 
@@ -390,54 +464,60 @@ class LiveForest:
         settings = replace(self._settings, captures=captures)
         with self._state.transaction():
             self._state.settings = settings
-        self._encoder = Encoder(settings, self._key)
+        self._known_encoder = Encoder(settings, self._key)
 
     # ------------------------------------------------------------------------------------------------------ the record
 
-    def receipts(self, subject: Any = None) -> list[Receipt]:
-        """All receipts, or those that speak of a subject or of requests of theirs."""
-        return self._record.receipts(subject)
+    def receipts(self, request: str | None = None) -> list[Receipt]:
+        """All receipts, or those that tell of a request, by its id: the reference of the person who asked."""
+        return self._record.receipts(request)
 
     def export_receipts(self, path: str | os.PathLike[str]) -> None:
         """Write all receipts to a JSON file."""
         self._record.export(path)
 
-    def certificate(self, number: int | None = None) -> str:
-        """A page of HTML, to be printed and filed, about one receipt of a change; by default about the newest."""
-        return self._record.certificate(number)
+    def certificate(self, number: int | None = None, *, organisation: str | None = None) -> str:
+        """A page of HTML, to be printed and filed, about one receipt; by default about the newest that it can be of.
+
+        Parameters
+        ----------
+        number : int, optional
+            The receipt: of a change, or of a request for which there was nothing left to erase.
+        organisation : str, optional
+            Who answers for the model, to be named on the page.
+        """
+        return self._record.certificate(number, organisation)
 
     def verify(self) -> LiveVerification:
         """Check the chain of receipts, train anew from the table, and compare. Costs as much as `create`.
 
         If all is well, applied requests are verified from now on.
         """
-        with self._lock:
-            problem, fingerprint = self._record.first_break(), None
-            n_receipts = len(self.receipts())
-            if problem is None:
-                problem, fingerprint = self._refitted()
-            if problem is None and fingerprint is not None:
-                parameters = self._settings.parameters_digest(self._key)
-                self._record.note_verification(len(self._store.index), fingerprint, parameters)
-            return LiveVerification(problem is None, problem, fingerprint, n_receipts)
+        with self._turn():
+            problem, n_receipts = self._record.check()
+            if problem is not None:
+                return LiveVerification(BROKEN, problem, None, n_receipts)
+            outcome, problem, fingerprint = self._refitted()
+            if outcome == EXACT:
+                self._record.note_verification(len(self._store.index))
+            return LiveVerification(outcome, problem, fingerprint, n_receipts)
 
-    def _refitted(self) -> tuple[str | None, str | None]:
-        """What is wrong with the forest, and the fingerprint of a fresh fit of the table."""
+    def _refitted(self) -> tuple[str, str | None, str | None]:
+        """How the forest compares with the table, what is wrong with it, and the fingerprint of a fresh fit."""
         if self._store.index_is_lost:
-            return "files of the index of rows are missing or damaged: sync, to make them again", None
+            return BROKEN, "files of the index of rows are missing or damaged: sync, to make them again", None
         finding = self._found(None)
         changes = finding.changes
         if changes:
-            return (
-                f"the table has changed since the last sync ({changes.n_added} rows added, {changes.n_deleted} "
-                f"deleted, {changes.n_updated} updated): sync first"
-            ), None
+            counts = f"{changes.n_added} rows added, {changes.n_deleted} deleted, {changes.n_updated} updated"
+            way_out = "sync first" + (f" ({EVADED})" if self._settings.captures else "")
+            return STALE, f"the table has changed since the last sync ({counts}): {way_out}", None
         fingerprint = self._trained(finding).fingerprint()
-        if fingerprint != self._state.last_fingerprint():
-            return "a fresh fit of the table has another fingerprint than the last receipt", fingerprint
+        if fingerprint != self._record.opening().fingerprint:
+            return BROKEN, "a fresh fit of the table has another fingerprint than the last receipt", fingerprint
         if self._forest is not None and self._forest.fingerprint() != fingerprint:
-            return "a fresh fit of the table has another fingerprint than the forest in use", fingerprint
-        return None, fingerprint
+            return BROKEN, "a fresh fit of the table has another fingerprint than the forest in use", fingerprint
+        return EXACT, None, fingerprint
 
     # ------------------------------------------------------------------------------------------------------ the forest
 
@@ -445,9 +525,12 @@ class LiveForest:
     def forest(self) -> DareForestClassifier:
         """The forest as of the last sync. If it has to be made anew from the table, that is a sync, too.
 
-        It sees categories as numbers. Do not change it: the table is the truth.
+        It takes tables with the columns `columns`. Do not change it: the table is the truth.
         """
-        with self._lock:
+        forest = self._forest
+        if forest is not None:  # also while a sync is at work: it changes the forest at one go
+            return forest
+        with self._turn():
             if self._forest is None and self._store.has_current_snapshot():
                 self._forest = self._loaded()
             if self._forest is None:
@@ -458,68 +541,27 @@ class LiveForest:
     def _loaded(self) -> DareForestClassifier | None:
         """The snapshot, if there is one; it may be behind the record."""
         forest = self._store.read_snapshot(self._settings.params.get("n_jobs"))
-        return None if forest is None else forest.set_params(verbose=self._verbose)
+        return None if forest is None else name_columns(forest.set_params(verbose=self._verbose), self._settings)
 
     def store(self) -> None:
         """Write a snapshot of the forest, unless there is one, so that opening is fast."""
-        with self._lock:
+        with self._turn():
             if self._forest is not None:
                 self._store.write_snapshot(self._forest)
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, ascending."""
-        return np.sort(self.forest.classes_)
-
-    def predict_proba(self, rows: Any) -> NDArray[np.float64]:
-        """Class shares of each row, in the order of `classes_`.
-
-        Rows are a table of pandas, polars or pyarrow, or a list of dicts, with the columns by name; or a list of lists,
-        in the order of `columns`.
-        """
-        forest = self.forest
-        shares = forest.predict_proba(self._encoder.matrix(by_column(rows, self.columns)))
-        return shares[:, np.argsort(forest.classes_[: shares.shape[1]], kind="stable")]
-
-    def predict(self, rows: Any) -> NDArray[Any]:
-        """The most likely class of each row."""
-        return self.forest.predict(self._encoder.matrix(by_column(rows, self.columns)))
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns that trees split on."""
-        return [column.name for column in self._settings.columns]
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Parameters with which `DareForestClassifier().fit` on the same rows gives the same forest, seed included.
-
-        Names of categories that were forgotten are replaced.
-        """
-        categories = {
-            column.name: [
-                *(f"(forgotten {n})" if name is None else name for n, name in enumerate(column.categories)),
-                *[None] * column.has_missing,
-            ]
-            for column in self._settings.columns
-            if column.categories is not None
-        }
-        params: dict[str, Any] = estimator_of(self._settings).get_params()
-        return params | {"categorical_features": categories or None}
 
     def status(self) -> dict[str, Any]:
         """Where things stand, as plain values."""
         return self._record.status() | {"has_snapshot": self._store.has_snapshot()}
 
 
-def _first_receipt(settings: Settings, key: bytes, n_rows: int, fingerprint: str) -> Receipt:
+def _first_receipt(settings: Settings, n_rows: int, opening: Opening) -> Receipt:
     return Receipt(
         0,
         CREATED,
-        now(),
+        _clock.now().isoformat(),
         settings.source_name,
         rows=n_rows,
         added=n_rows,
-        fingerprint_after=fingerprint,
-        parameters=settings.parameters_digest(key),
+        after=opening.forest,
+        parameters=opening.parameters(settings.definition()),
     )

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
+from ..errors import CorruptRecordError
 from . import _digests
+from ._clock import is_time
 
 CREATED, SYNCED, RECOVERED, VERIFIED = "created", "synced", "recovered", "verified"  # of the forest
-RECEIVED, REFUSED = "received", "refused"  # of a request
+RECEIVED, REFUSED, NOTHING_LEFT = "received", "refused", "nothing left to erase"  # of a request
 CHANGES = (CREATED, SYNCED, RECOVERED)
 FIRST_CHAIN = "0" * 64
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """One entry of the record. It holds counts and digests, and neither values nor ids of rows nor names of people.
+    """One entry of the record. It holds counts and commitments, and neither values nor ids of rows nor names of people.
 
     `kind` says what happened: the forest was created, synced with its table, recovered from it after files were lost,
-    or verified; a request for erasure was received, or refused.
+    or verified; a request for erasure was received, or refused, or there was nothing left to erase. `before`, `after`
+    and `parameters` are commitments to the forest and its parameters, `subject` one to the person who asked: only what
+    is so now can be checked with them (docs/certificate.md).
     """
 
     number: int
@@ -28,14 +33,17 @@ class Receipt:
     time: str
     source: str
     requests: tuple[str, ...] = ()
+    due: str | None = None
+    subject: str | None = None
+    idempotency: str | None = None
     rows: int | None = None
     added: int = 0
     deleted: int = 0
     updated: int = 0
-    subjects_erased: tuple[str, ...] = ()
-    subjects_changed: tuple[str, ...] = ()
-    fingerprint_before: str | None = None
-    fingerprint_after: str | None = None
+    people_erased: int = 0
+    people_changed: int = 0
+    before: str | None = None
+    after: str | None = None
     parameters: str | None = None
     reason: str | None = None
     previous: str = FIRST_CHAIN
@@ -43,35 +51,117 @@ class Receipt:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return vars(self) | {"requests": list(self.requests)}
 
     def as_json(self) -> str:
         """As one line of JSON."""
         return _digests.canonical(self.as_dict()).decode()
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Back from JSON."""
-        state: dict[str, Any] = json.loads(text)
-        several = {field.name for field in fields(cls) if str(field.type).startswith("tuple")}
-        values: dict[str, Any] = {name: tuple(its) if name in several else its for name, its in state.items()}
-        return cls(**values)
+    def from_json(cls, text: str, number: int | None = None) -> Self:
+        """Back from JSON, which anybody may have written; `number` is the one that it should have."""
+        name = "a receipt" if number is None else f"receipt {number}"
+        try:
+            state = json.loads(text)
+        except (TypeError, ValueError, RecursionError):
+            raise CorruptRecordError(f"{name} cannot be read") from None
+        if not isinstance(state, dict) or state.keys() != FIELDS.keys():
+            raise CorruptRecordError(f"{name} does not have the entries of a receipt")
+        wrong = [entry for entry, is_right in FIELDS.items() if not is_right(state[entry])]
+        if not wrong:
+            wrong = [entry for entry in NEEDED[state["kind"]] if state[entry] in (None, [])]
+        if wrong:
+            raise CorruptRecordError(f"{name} has something else than it should in {wrong[0]!r}")
+        return cls(**(state | {"requests": tuple(state["requests"])}))
 
     def digest(self, key: bytes) -> str:
         """What `chain` must be: a keyed digest of all other entries, that of the previous receipt among them."""
-        content = {name: value for name, value in self.as_dict().items() if name != "chain"}
+        content = self.as_dict()
+        del content["chain"]
         return _digests.keyed(key, _digests.CHAIN, _digests.canonical(content), 32).hex()
 
 
-def first_break(receipts: Iterable[Receipt], key: bytes) -> str | None:
-    """Where the chain of all receipts is broken, in words, or None."""
-    previous = FIRST_CHAIN
-    for number, receipt in enumerate(receipts, start=1):
-        if receipt.number != number:
-            return f"receipt {number} is missing"
+def in_order(bodies: Iterable[tuple[int, Any]], key: bytes, last: Receipt | None = None) -> Iterator[Receipt]:
+    """Receipts from their JSON, each of which must follow from the one before; `last` is the one before the first."""
+    number, previous = (0, FIRST_CHAIN) if last is None else (last.number, last.chain)
+    for found, body in bodies:
+        number += 1
+        if found != number:
+            raise CorruptRecordError(f"receipt {number} is missing")
+        receipt = Receipt.from_json(body, number)
+        if receipt.number != number or receipt.chain != receipt.digest(key):
+            raise CorruptRecordError(f"receipt {number} is not what was written")
         if receipt.previous != previous:
-            return f"receipt {number} does not follow from the one before it"
-        if receipt.chain != receipt.digest(key):
-            return f"receipt {number} is not what was written"
+            raise CorruptRecordError(f"receipt {number} does not follow from the one before it")
+        yield receipt
         previous = receipt.chain
-    return None
+
+
+# ------------------------------------------------------------------------------------------------ what entries may be
+
+
+DIGEST, REFERENCE = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{16}")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and DIGEST.fullmatch(value) is not None
+
+
+def is_reference(value: Any) -> bool:
+    """Whether this may be the id of a request."""
+    return isinstance(value, str) and REFERENCE.fullmatch(value) is not None
+
+
+def _or_none(is_right: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or is_right(value)
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:  # half of a character
+        return False
+
+
+KINDS = (*CHANGES, VERIFIED, RECEIVED, REFUSED, NOTHING_LEFT)
+FIELDS: dict[str, Callable[[Any], bool]] = {
+    "number": _is_count,
+    "kind": lambda value: isinstance(value, str) and value in KINDS,
+    "time": is_time,
+    "source": _is_text,
+    "requests": lambda value: isinstance(value, list) and all(map(is_reference, value)),
+    "due": _or_none(is_time),
+    "subject": _or_none(_is_digest),
+    "idempotency": _or_none(_is_digest),
+    "rows": _or_none(_is_count),
+    "added": _is_count,
+    "deleted": _is_count,
+    "updated": _is_count,
+    "people_erased": _is_count,
+    "people_changed": _is_count,
+    "before": _or_none(_is_digest),
+    "after": _or_none(_is_digest),
+    "parameters": _or_none(_is_digest),
+    "reason": _or_none(_is_text),
+    "previous": _is_digest,
+    "chain": _is_digest,
+}
+NEEDED = {
+    CREATED: ("rows", "after", "parameters"),
+    SYNCED: ("rows", "before", "after", "parameters"),
+    RECOVERED: ("rows", "before", "after", "parameters", "reason"),
+    VERIFIED: ("rows", "after", "parameters"),
+    RECEIVED: ("requests", "due", "subject"),
+    REFUSED: ("requests", "reason"),
+    NOTHING_LEFT: ("requests", "reason"),
+}
+
+
+def as_file(receipts: Iterable[Receipt]) -> bytes:
+    """Receipts as a file of JSON."""
+    content = {"format": "deciduous-receipts-2", "receipts": [receipt.as_dict() for receipt in receipts]}
+    return json.dumps(content, indent=1, ensure_ascii=False).encode()

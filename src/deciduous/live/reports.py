@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from .receipts import Receipt
 from .requests import Request
 
+EXACT, STALE, BROKEN = "exact", "stale", "broken"  # outcomes of verifications
+
 
 @dataclass(frozen=True)
 class SyncReport:
@@ -42,12 +44,26 @@ class ErasureReport:
 
 @dataclass(frozen=True)
 class LiveVerification:
-    """Whether the record is unbroken, and the forest is the one that a fresh fit of the table gives."""
+    """Whether the record is unbroken, and the forest is the one that a fresh fit of the table gives.
 
-    matches: bool
+    `outcome` is "exact"; "stale" if the table has changed since the last sync, which says nothing against the forest;
+    or "broken" if the record or the forest is not what it should be. `problem` says more.
+    """
+
+    outcome: str
     problem: str | None
     fingerprint: str | None
     n_receipts: int
+
+    @property
+    def matches(self) -> bool:
+        """Whether all is well."""
+        return self.outcome == EXACT
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether nothing is wrong but that the forest has not followed the table yet."""
+        return self.outcome == STALE
 
     def __bool__(self) -> bool:
         return self.matches

@@ -1,0 +1,29 @@
+// Params define the forest.
+#pragma once
+
+#include <cstdint>
+
+namespace deciduous {
+
+enum class Criterion : std::uint8_t { gini, entropy };
+enum class CandidateScheme : std::uint8_t { valid, uniform };
+
+inline constexpr std::uint32_t kAllThresholds = 0;  // Params::n_thresholds: no sampling
+inline constexpr std::uint32_t kMaxDepth = 256;     // bounds the recursion over a tree
+
+// Plain values, already validated. Together with the rows they determine every byte of the forest.
+struct Params {
+    std::uint32_t n_trees = 100;
+    std::uint32_t trees_per_row = 100;
+    std::uint32_t max_depth = 20;
+    std::uint32_t random_depth = 0;
+    std::uint32_t n_thresholds = 25;
+    std::uint32_t max_features = 1;
+    std::uint32_t min_samples_split = 2;
+    std::uint32_t min_samples_leaf = 1;
+    CandidateScheme candidates = CandidateScheme::valid;
+    Criterion criterion = Criterion::gini;
+    std::uint64_t seed = 0;
+};
+
+}  // namespace deciduous

@@ -1,0 +1,49 @@
+// Rows that come and rows that go.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+#include "base/wiped.h"
+#include "data/dataset.h"
+
+namespace deciduous {
+
+// A row that comes or goes, with what every tree will ask about it.
+struct ChangedRow {
+    Slot slot;
+    WeightedLabel vote;
+    Value const* values = nullptr;  // of all attributes, if they were laid out
+
+    [[nodiscard]] Value value(Dataset const& data, Attribute attribute) const {
+        return values != nullptr ? values[attribute] : data.value(slot, attribute);
+    }
+};
+
+// Rows that leave and rows that come, both by ascending slot. All are in the data set while trees change.
+struct Changes {
+    std::span<ChangedRow> removed;
+    std::span<ChangedRow> added;
+    [[nodiscard]] bool empty() const { return removed.empty() && added.empty(); }
+};
+
+// Rows that are about to come or go.
+class ChangedRows {
+public:
+    // Of these slots, ascending. Values are laid out if they are not too many: every tree asks for them again and
+    // again.
+    ChangedRows(Dataset const& data, std::span<Slot const> slots, std::size_t max_values);
+
+    [[nodiscard]] std::span<ChangedRow> all() { return rows_; }
+
+private:
+    std::vector<ChangedRow> rows_;
+    WipedVector<Value> values_;
+};
+
+// Takes the removed rows out of class counts and puts the added ones in.
+void apply_to_counts(std::span<Count> counts, Changes const& changes);
+
+}  // namespace deciduous

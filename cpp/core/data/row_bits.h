@@ -1,0 +1,146 @@
+// Attributes of two values once more, row by row, a bit each: which of hundreds of indicators vary among a few rows is
+// then a matter of a few operations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/room.h"
+#include "base/types.h"
+#include "base/wiped.h"
+#include "data/column.h"
+#include "data/schema.h"
+
+namespace deciduous {
+
+class RowBits {
+public:
+    using Bits = std::uint64_t;
+    static constexpr std::size_t kBitsPerWord = 64;
+
+    // Columns of more categories than that have none.
+    RowBits(Schema const& schema, std::uint32_t max_categories)
+        : max_categories_(max_categories), places_(schema.n_attributes(), kNoBit) {
+        numeric_without_.reserve(schema.n_columns());
+    }
+
+    // Gives a bit to each attribute of a column that has two codes at most, or is categorical with few categories. To
+    // be called once.
+    void choose(Schema const& schema, std::span<Column const> columns) {
+        for (std::size_t column = 0; column < columns.size(); ++column) {
+            auto const [first, n_categories] = schema.columns()[column];
+            if (n_categories == 0 && columns[column].is_two_valued())
+                give_bit(first);
+            for (Attribute a = first; n_categories <= max_categories_ && a < first + n_categories; ++a)
+                give_bit(a);
+            if (n_categories > max_categories_)
+                columns_without_.push_back(column);
+        }
+        n_words_ = (attributes_.size() + kBitsPerWord - 1) / kBitsPerWord;
+        is_chosen_ = true;
+        note_use(schema);
+    }
+
+    [[nodiscard]] bool is_chosen() const { return is_chosen_; }
+    [[nodiscard]] std::size_t n_words() const { return n_words_; }  // per row
+    [[nodiscard]] Bits const* row(Slot slot) const { return bits_.data() + slot * n_words_; }
+
+    // Where an attribute's bit is, if it has one.
+    [[nodiscard]] std::optional<std::size_t> place(Attribute attribute) const {
+        return places_[attribute] == kNoBit ? std::nullopt : std::optional<std::size_t>(places_[attribute]);
+    }
+
+    // A column that has got a third value has no bit any more.
+    void forget_widened(Schema const& schema, std::span<Column const> columns) {
+        bool has_widened = false;  // nothing below may fail
+        for (std::size_t column = 0; column < columns.size(); ++column)
+            if (auto const [first, n_categories] = schema.columns()[column];
+                n_categories == 0 && places_[first] != kNoBit && !columns[column].is_two_valued()) {
+                places_[first] = kNoBit;
+                has_widened = true;
+            }
+        if (has_widened)
+            note_use(schema);
+    }
+
+    // The attribute of a bit, and which bits of a word have one.
+    [[nodiscard]] Attribute attribute(std::size_t place) const { return attributes_[place]; }
+    [[nodiscard]] Bits in_use(std::size_t word) const { return in_use_[word]; }
+
+    // What has no bits: numeric attributes, and categorical columns.
+    [[nodiscard]] std::span<Attribute const> numeric_without() const { return numeric_without_; }
+    [[nodiscard]] std::span<std::size_t const> columns_without() const { return columns_without_; }
+
+    void resize(std::size_t n_slots) {
+        make_room(bits_, n_slots * n_words_);
+        bits_.resize(n_slots * n_words_, 0);
+    }
+
+    // The bit of a two-valued column is its code, that of an indicator is whether it is on.
+    void set(Slot slot, Schema const& schema, std::span<Column const> columns) {
+        clear(slot);
+        for (std::size_t column = 0; column < columns.size(); ++column) {
+            auto const [first, n_categories] = schema.columns()[column];
+            if (n_categories == 0 && places_[first] != kNoBit && columns[column].code(slot) == 1)
+                set_bit(slot, places_[first]);
+            if (n_categories == 0 || places_[first] == kNoBit)
+                continue;
+            if (auto const on = schema.indicator(column, columns[column][slot]))
+                set_bit(slot, places_[*on]);
+        }
+    }
+
+    void clear(Slot slot) {
+        for (std::size_t i = 0; i < n_words_; ++i)
+            bits_[slot * n_words_ + i] = 0;
+    }
+
+    [[nodiscard]] bool is_set(Slot slot, std::size_t place) const {
+        return (row(slot)[place / kBitsPerWord] >> (place % kBitsPerWord) & 1) != 0;
+    }
+
+    [[nodiscard]] std::size_t memory() const {
+        return (bits_.capacity() + in_use_.capacity()) * sizeof(Bits) + places_.capacity() * sizeof(std::uint32_t) +
+               (attributes_.capacity() + numeric_without_.capacity()) * sizeof(Attribute) +
+               columns_without_.capacity() * sizeof(std::size_t);
+    }
+    [[nodiscard]] std::span<Bits const> all() const { return bits_; }
+
+private:
+    static constexpr std::uint32_t kNoBit = ~std::uint32_t{0};
+
+    void give_bit(Attribute attribute) {
+        places_[attribute] = static_cast<std::uint32_t>(attributes_.size());
+        attributes_.push_back(attribute);
+    }
+
+    void note_use(Schema const& schema) {
+        in_use_.assign(n_words_, 0);
+        for (std::size_t place = 0; place < attributes_.size(); ++place)
+            if (places_[attributes_[place]] != kNoBit)
+                in_use_[place / kBitsPerWord] |= Bits{1} << (place % kBitsPerWord);
+        numeric_without_.clear();
+        for (auto const [first, n_categories] : schema.columns())
+            if (n_categories == 0 && places_[first] == kNoBit)
+                numeric_without_.push_back(first);
+    }
+
+    void set_bit(Slot slot, std::size_t place) {
+        bits_[slot * n_words_ + place / kBitsPerWord] |= Bits{1} << (place % kBitsPerWord);
+    }
+
+    std::uint32_t max_categories_;
+    std::vector<std::uint32_t> places_;  // per attribute
+    std::vector<Attribute> attributes_;  // per bit
+    std::vector<Bits> in_use_;           // per word
+    std::vector<Attribute> numeric_without_;
+    std::vector<std::size_t> columns_without_;
+    std::size_t n_words_ = 0;
+    bool is_chosen_ = false;
+    WipedVector<Bits> bits_;
+};
+
+}  // namespace deciduous

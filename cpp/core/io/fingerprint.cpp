@@ -1,0 +1,109 @@
+#include "io/fingerprint.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace deciduous {
+
+namespace {
+
+// Classes with rows, by ascending key: what the digest knows of the classes does not depend on their numbers.
+std::vector<Label> present_classes(std::span<Count const> counts, std::span<ClassKey const> class_keys) {
+    std::vector<Label> present;
+    for (Label y = 0; y < counts.size(); ++y)
+        if (counts[y] > 0)
+            present.push_back(y);
+    std::ranges::sort(present, {}, [&](Label y) { return class_keys[y]; });
+    return present;
+}
+
+class TreeHasher {
+public:
+    TreeHasher(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys)
+        : tree_(tree), data_(data), class_keys_(class_keys) {}
+
+    TreeDigest run() {
+        Digest const root = digest(Tree::kRoot);
+        return {root, n_nodes_hashed_};
+    }
+
+private:
+    Digest digest(NodeIndex index) {
+        Node const node = tree_.node(index);
+        if (!node.is_split())
+            return leaf_digest(node);
+        SplitStats* const stats = tree_.stats(index);
+        if (stats != nullptr && stats->digest)
+            return *stats->digest;
+        Digest const result = split_digest(node);
+        if (stats != nullptr)
+            stats->digest = std::make_unique<Digest>(result);
+        return result;
+    }
+
+    Digest leaf_digest(Node const& node) {
+        ++n_nodes_hashed_;
+        auto const counts = tree_.counts(node);
+        Blake2b hasher;
+        hasher.update_number(std::uint8_t{0});
+        auto const present = present_classes(counts, class_keys_);
+        hasher.update_number(static_cast<std::uint32_t>(present.size()));
+        for (Label const y : present) {
+            hasher.update(class_keys_[y]);
+            hasher.update_number(std::uint64_t{counts[y]});
+        }
+        ids_.clear();
+        for (Slot const slot : tree_.rows(node))
+            ids_.push_back(data_.id(slot));
+        std::ranges::sort(ids_);
+        hasher.update_number(std::uint64_t{ids_.size()});
+        for (RowId const id : ids_)
+            hasher.update_number(id);
+        return hasher.finish();
+    }
+
+    Digest split_digest(Node const& node) {
+        Digest const left = digest(node.child(Side::left));
+        Digest const right = digest(node.child(Side::right));
+        ++n_nodes_hashed_;
+        Blake2b hasher;
+        hasher.update_number(static_cast<std::uint8_t>(node.kind == NodeKind::random ? 1 : 2));
+        hasher.update_number(static_cast<std::uint32_t>(node.attribute));
+        hasher.update_number(to_float(node.threshold()));
+        hasher.update(left);
+        hasher.update(right);
+        return hasher.finish();
+    }
+
+    Tree& tree_;
+    Dataset const& data_;
+    std::span<ClassKey const> class_keys_;
+    std::vector<RowId> ids_;
+    std::size_t n_nodes_hashed_ = 0;
+};
+
+}  // namespace
+
+TreeDigest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys) {
+    return TreeHasher(tree, data, class_keys).run();
+}
+
+Digest forest_digest(Dataset const& data, std::span<Count const> totals, std::span<ClassKey const> class_keys,
+                     std::span<Digest const> trees) {
+    constexpr std::string_view kHeader = "deciduous-forest-2";
+    Blake2b hasher;
+    hasher.update({reinterpret_cast<std::uint8_t const*>(kHeader.data()), kHeader.size()});
+    hasher.update_number(data.n_attributes());
+    hasher.update_number(static_cast<std::uint32_t>(trees.size()));
+    hasher.update_number(std::uint64_t{data.n_rows()});
+    auto const present = present_classes(totals, class_keys);
+    hasher.update_number(static_cast<std::uint32_t>(present.size()));
+    for (Label const y : present)
+        hasher.update(class_keys[y]);
+    for (Digest const& tree : trees)
+        hasher.update(tree);
+    return hasher.finish();
+}
+
+}  // namespace deciduous

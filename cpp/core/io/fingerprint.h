@@ -1,0 +1,30 @@
+// The canonical bytes of a forest and their digest (docs/algorithm.md, 2.9).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/blake2b.h"
+#include "data/dataset.h"
+#include "tree/tree.h"
+
+namespace deciduous {
+
+// A class, named by its label alone.
+using ClassKey = std::array<std::uint8_t, 16>;
+
+struct TreeDigest {
+    Digest digest;
+    std::size_t n_nodes_hashed = 0;
+};
+
+// The digest of a tree without unbuilt nodes. Large nodes remember theirs, so that after a change only the changed
+// paths and small subtrees beside them are hashed again.
+[[nodiscard]] TreeDigest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys);
+
+// The digest of the forest from those of its trees.
+[[nodiscard]] Digest forest_digest(Dataset const& data, std::span<Count const> totals,
+                                   std::span<ClassKey const> class_keys, std::span<Digest const> trees);
+
+}  // namespace deciduous

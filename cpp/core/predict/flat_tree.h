@@ -1,0 +1,146 @@
+// Trees laid out for many rows to walk down: splits alone, in preorder, so that little memory has to come into the
+// cache; and leaves that lead back to themselves.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+#include "base/wiped.h"
+#include "predict/walk.h"
+#include "tree/tree.h"
+
+namespace deciduous {
+
+// A split, or a leaf: a fork whose ways both lead back to it.
+struct Fork {
+    using Link = std::uint32_t;  // the number of another fork
+
+    Value threshold;
+    std::uint32_t place;  // where the values of its attribute are in a block of kRowsSideBySide rows
+    Link left;
+    Link right;
+
+    static Fork split(Attribute attribute, Value threshold) { return {threshold, place_of(attribute), 0, 0}; }
+    static Fork leaf(Link self) { return {kNoValue, 0, self, self}; }
+
+    static std::uint32_t place_of(Attribute attribute) {
+        return static_cast<std::uint32_t>(attribute * kRowsSideBySide);
+    }
+    [[nodiscard]] Attribute attribute() const { return place / kRowsSideBySide; }
+};
+static_assert(sizeof(Fork) == 16);
+
+// Brings the forks of a tree into the cache, some at each step, unless so few rows follow that they pass only some.
+class ForkFetcher {
+public:
+    ForkFetcher(std::span<Fork const> forks, std::size_t n_rows, std::size_t rows_per_step)
+        : forks_(forks),
+          n_per_step_(forks.size() / kForksPerLine / std::max<std::size_t>(1, n_rows / rows_per_step) + 1) {
+        if (n_per_step_ > kMostPerRow * rows_per_step)
+            forks_ = {};
+    }
+
+    void step() {
+        for (std::size_t i = 0; i < n_per_step_ && next_ < forks_.size(); ++i, next_ += kForksPerLine)
+            __builtin_prefetch(&forks_[next_], 0, 2);
+    }
+
+private:
+    static constexpr std::size_t kForksPerLine = 64 / sizeof(Fork);
+    static constexpr std::size_t kMostPerRow = 25;  // more lines than that take longer than they save
+
+    std::span<Fork const> forks_;
+    std::size_t n_per_step_;
+    std::size_t next_ = 0;
+};
+
+// How to walk down one laid out tree, whoever holds it.
+class FlatTreeView {
+public:
+    // All forks from `first_leaf` on are leaves, with so many class shares each. `own` are the forks that no other tree
+    // shares.
+    FlatTreeView(Fork const* forks, Fork::Link root, Fork::Link first_leaf, double const* leaf_shares,
+                 std::span<Fork const> own)
+        : forks_(forks), root_(root), first_leaf_(first_leaf), leaf_shares_(leaf_shares), own_(own) {}
+
+    [[nodiscard]] WalkLink root() const { return root_; }
+
+    template <std::size_t kRows>
+    [[nodiscard]] WalkLink next(WalkLink link, Value const* row) const {
+        Fork const& fork = forks_[link];
+        std::size_t const place = kRows == kRowsSideBySide ? fork.place : fork.attribute() * kRows;
+        // Both are read before one is chosen: else compilers may jump, and processors guess wrong half of the time.
+        Fork::Link left = fork.left;
+        Fork::Link right = fork.right;
+        asm("" : "+r"(left), "+r"(right));
+        return row[place] > fork.threshold ? right : left;
+    }
+
+    template <typename Links>
+    [[nodiscard]] bool are_leaves(Links const& links) const {
+        return std::ranges::min(links) >= first_leaf_;
+    }
+
+    template <typename NumberOfClasses>
+    void add_shares(WalkLink leaf, NumberOfClasses n_classes, double* shares) const {
+        double const* const its_shares = leaf_shares_ + (leaf - first_leaf_) * n_classes;
+        for (std::size_t y = 0; y < n_classes; ++y)
+            shares[y] += its_shares[y];
+    }
+
+    [[nodiscard]] ForkFetcher fetcher(std::size_t n_rows, std::size_t rows_per_step) const {
+        return {own_, n_rows, rows_per_step};
+    }
+
+private:
+    Fork const* forks_;
+    Fork::Link root_;
+    Fork::Link first_leaf_;
+    double const* leaf_shares_;
+    std::span<Fork const> own_;
+};
+
+// Leaves come after all splits. Until it is known how many splits there are, a link to a leaf is the number of the leaf
+// with this added.
+inline constexpr Fork::Link kLeafMark = Fork::Link{1} << 31;
+
+// Appends the splits below a node, and gives the link to it. `number_of(node)` is the number of a leaf.
+template <typename Forks, typename NumberOf>
+Fork::Link append_splits(Tree const& tree, NodeIndex index, NumberOf const& number_of, Forks& forks) {
+    Node const& node = tree.node(index);
+    if (!node.is_split())
+        return kLeafMark + number_of(node);
+    auto const place = static_cast<Fork::Link>(forks.size());
+    forks.push_back(Fork::split(node.attribute, node.threshold()));
+    Fork::Link const left = append_splits(tree, node.child(Side::left), number_of, forks);
+    Fork::Link const right = append_splits(tree, node.child(Side::right), number_of, forks);
+    forks[place].left = left;
+    forks[place].right = right;
+    return place;
+}
+
+// A tree of a forest, laid out. It does not follow changes of the tree.
+class FlatTree {
+public:
+    FlatTree() = default;
+    FlatTree(Tree const& tree, std::size_t n_classes, std::span<std::uint32_t const> class_weights);
+
+    [[nodiscard]] FlatTreeView view() const {
+        return {forks_.data(), root_, first_leaf_, leaf_shares_.data(), {forks_.data(), forks_.size()}};
+    }
+    [[nodiscard]] std::size_t memory() const {
+        return sizeof(FlatTree) + forks_.capacity() * sizeof(Fork) + leaf_shares_.capacity() * sizeof(double);
+    }
+
+private:
+    WipedVector<Fork> forks_;          // a threshold may be the value of a row
+    WipedVector<double> leaf_shares_;  // all leaves with rows of the same single class are one
+    Fork::Link root_ = 0;
+    Fork::Link first_leaf_ = 0;
+};
+
+}  // namespace deciduous

@@ -1,0 +1,107 @@
+#include "split/impurity.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+
+namespace deciduous {
+
+namespace {
+
+constexpr int kLogDigits = 28;
+constexpr Count kTableSize = 4096;  // most nodes are small; 32 KB of logarithms stay in the cache
+
+std::int64_t weighted_log(Count n) {
+    static auto const table = [] {
+        std::array<std::int64_t, kTableSize> logs{};
+        for (Count i = 1; i < kTableSize; ++i)
+            logs[i] = static_cast<std::int64_t>(i) * fixed_log2(i);
+        return logs;
+    }();
+    return n < kTableSize ? table[n] : static_cast<std::int64_t>(n) * fixed_log2(n);
+}
+
+__extension__ using Wide = unsigned __int128;
+__extension__ using SignedWide = __int128;
+
+// One side of a split with weighted classes: fewer than 2^30 rows times weights of 32 bits fit into 62 bits, and so do
+// their sums; squares and logarithms do not fit into 64.
+struct WeightedSide {
+    std::uint64_t n = 0;
+    Wide squares = 0;
+    SignedWide logs = 0;
+
+    void add(Count rows, std::uint32_t weight) {
+        std::uint64_t const weighted = std::uint64_t{rows} * weight;
+        n += weighted;
+        squares += static_cast<Wide>(weighted) * weighted;
+        logs += log_of(weighted);
+    }
+    [[nodiscard]] double gini() const { return static_cast<double>(squares) / static_cast<double>(n); }
+    [[nodiscard]] SignedWide entropy() const { return log_of(n) - logs; }
+
+private:
+    static SignedWide log_of(std::uint64_t m) { return m == 0 ? 0 : static_cast<SignedWide>(m) * fixed_log2(m); }
+};
+
+double weighted_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals,
+                      ClassWeights weights) {
+    WeightedSide on_left;
+    WeightedSide on_right;
+    for (std::size_t y = 0; y < left.size(); ++y) {
+        on_left.add(left[y], weights[y]);
+        on_right.add(totals[y] - left[y], weights[y]);
+    }
+    if (criterion == Criterion::gini)
+        return -(on_left.gini() + on_right.gini());
+    return static_cast<double>(on_left.entropy() + on_right.entropy());
+}
+
+// Fewer than 2^30 rows times logarithms below 30 * 2^28 are less than 2^63, and so are all sums over parts of the rows.
+double entropy_score(std::span<Count const> left, std::span<Count const> totals) {
+    Count n_left = 0;
+    Count n_right = 0;
+    std::int64_t score = 0;
+    for (std::size_t y = 0; y < left.size(); ++y) {
+        Count const l = left[y];
+        Count const r = totals[y] - left[y];
+        n_left += l;
+        n_right += r;
+        score -= weighted_log(l) + weighted_log(r);
+    }
+    return static_cast<double>(score + weighted_log(n_left) + weighted_log(n_right));
+}
+
+}  // namespace
+
+std::int64_t fixed_log2(std::uint64_t n) {
+    int const e = std::bit_width(n) - 1;
+    std::uint64_t z = n << (63 - e);
+    std::int64_t digits = 0;
+    for (int i = 0; i < kLogDigits; ++i) {
+        Wide const square = static_cast<Wide>(z) * z;
+        bool const digit = (square >> 127) != 0;
+        z = static_cast<std::uint64_t>(square >> (digit ? 64 : 63));
+        digits = 2 * digits + (digit ? 1 : 0);
+    }
+    return (static_cast<std::int64_t>(e) << kLogDigits) + digits;
+}
+
+double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals,
+                   ClassWeights weights) {
+    if (!weights.empty())
+        return weighted_score(criterion, left, totals, weights);
+    return criterion == Criterion::gini ? gini_score(left.size(), left.data(), totals.data())
+                                        : entropy_score(left, totals);
+}
+
+Count sum(std::span<Count const> counts) {
+    return std::accumulate(counts.begin(), counts.end(), Count{0});
+}
+
+bool is_pure(std::span<Count const> counts) {
+    return std::ranges::count_if(counts, [](Count n) { return n > 0; }) <= 1;
+}
+
+}  // namespace deciduous

@@ -1,0 +1,69 @@
+// The rows of a node as its decision needs them: class after class, so that no label is ever looked up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/kernels.h"
+#include "base/types.h"
+#include "data/dataset.h"
+#include "split/scratch_buffer.h"
+#include "split/small_node.h"
+
+namespace deciduous {
+
+struct NodeRows {
+    Dataset const& data;
+    Key key;                                   // of the node
+    std::span<Slot const> slots;               // class after class
+    std::span<std::uint32_t const> ends;       // of the classes among the slots
+    std::span<Count const> totals;             // rows per class, by weight
+    std::span<Count const> weights = {};       // of the slots; empty if all of them are 1
+    std::span<RowBits::Bits const> bits = {};  // of the slots, if they were gathered: word by word
+    SmallNode const* small = nullptr;          // that the rows are of, if they are few
+    RowSet set = 0;                            // the rows within it
+
+    [[nodiscard]] std::size_t size() const { return slots.size(); }
+    [[nodiscard]] std::size_t n_classes() const { return ends.size(); }
+    [[nodiscard]] Count weight(std::size_t i) const { return weights.empty() ? 1 : weights[i]; }
+
+    // Calls `function(y, begin, end)` for each class with the places of its slots.
+    template <typename Function>
+    void for_each_class(Function const& function) const {
+        for (std::size_t y = 0, begin = 0; y < ends.size(); begin = ends[y++])
+            function(y, begin, std::size_t{ends[y]});
+    }
+};
+
+// The values of an attribute on a node, in the order of its slots. As many that are none follow as make vectors full.
+class ClassValues {
+public:
+    void gather(NodeRows const& node, Attribute attribute);
+
+    [[nodiscard]] std::span<Ordered const> all() const { return {values_.data(), ends_.back()}; }
+    [[nodiscard]] std::span<Ordered const> all_padded() const {
+        return {values_.data(), kernels::whole_vectors(ends_.back())};
+    }
+    [[nodiscard]] std::span<Ordered const> of_class(std::size_t y) const {
+        std::size_t const begin = y == 0 ? 0 : ends_[y - 1];
+        return {values_.data() + begin, ends_[y] - begin};
+    }
+
+    [[nodiscard]] Ordered lowest() const { return range_.lowest; }
+    [[nodiscard]] Ordered highest() const { return range_.highest; }
+    [[nodiscard]] bool is_constant() const { return range_.lowest == range_.highest; }
+
+    void wipe_values() {
+        values_.wipe_written();
+        wipe(&range_, 1);
+    }
+
+private:
+    ScratchBuffer<Ordered> values_;
+    std::span<std::uint32_t const> ends_;  // of the classes
+    kernels::Range range_{};
+};
+
+}  // namespace deciduous

@@ -1,0 +1,181 @@
+// What the scan of an attribute finds on the rows of a node, beside its candidates: all that is needed to keep the
+// candidates up to date later.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/types.h"
+#include "base/wiped.h"
+#include "split/candidates.h"
+#include "split/node_rows.h"
+#include "split/rank_order.h"
+#include "split/ranks.h"
+#include "split/scratch_buffer.h"
+#include "split/table.h"
+#include "split/two_valued.h"
+
+namespace deciduous {
+
+// Whether an attribute varies on a node, and if so whether it has two values or is told by cuts.
+enum class Finding { constant, pair, cuts };
+
+struct FoundPair {
+    TwoValues values{};
+    std::vector<Count> at_high;  // rows per class
+};
+
+// Values of the data at which a node may be cut, with their rows per class: at or below the value, at it, and at the
+// next one. Either all values whose rank is within the bound, the largest one among them, or all valid candidates.
+class FoundCuts {
+public:
+    struct Cut {
+        Value value;
+        Value next;  // kNoValue if the value is the largest
+        Rank rank;
+        std::uint32_t place;  // of its counts
+    };
+
+    bool are_boundaries = false;
+    Rank bound = 0;
+
+    void start(std::size_t n_classes) {
+        n_classes_ = n_classes;
+        cuts_.clear();
+    }
+
+    // Where the counts of the cut are to be written; until the next one comes.
+    Count* append(Value value, Value next, Rank rank) {
+        std::size_t const place = cuts_.size() * 3 * n_classes_;
+        if (counts_.size() < place + 3 * n_classes_)
+            counts_.resize(2 * (place + 3 * n_classes_));
+        cuts_.emplace_back(value, next, rank, static_cast<std::uint32_t>(place));
+        return counts_.data() + place;
+    }
+
+    // By ascending value.
+    void sort();
+
+    [[nodiscard]] std::size_t size() const { return cuts_.size(); }
+    [[nodiscard]] Cut& operator[](std::size_t i) { return cuts_[i]; }
+    [[nodiscard]] Cut const& operator[](std::size_t i) const { return cuts_[i]; }
+    [[nodiscard]] Count* left(std::size_t i) { return counts_.data() + cuts_[i].place; }
+    [[nodiscard]] Count const* left(std::size_t i) const { return counts_.data() + cuts_[i].place; }
+    [[nodiscard]] Count const* at(std::size_t i) const { return left(i) + n_classes_; }
+    [[nodiscard]] Count const* at_next(std::size_t i) const { return left(i) + 2 * n_classes_; }
+
+    void wipe_values() {
+        for (auto* const cuts : {&cuts_, &sorted_}) {
+            cuts->resize(cuts->capacity());
+            wipe(cuts->data(), cuts->size());
+            cuts->clear();
+        }
+        values_.wipe_written();
+    }
+
+private:
+    std::size_t n_classes_ = 0;
+    WipedVector<Cut> cuts_;
+    std::vector<Count> counts_;
+    WipedVector<Cut> sorted_;
+    ScratchBuffer<Ordered> values_;
+    std::vector<std::uint32_t> n_smaller_;
+};
+
+// Uniform thresholds with the rows per class at or below each, by ascending threshold, and the range that they follow
+// from.
+class FoundThresholds {
+public:
+    Value lowest = 0;  // number
+    Value highest = 0;
+    Count n_lowest = 0;  // rows, whatever their weights
+    Count n_highest = 0;
+    Count n_missing = 0;
+
+    // Room for so many thresholds; the keys are to be written.
+    void start(std::size_t n_classes, std::size_t n_thresholds) {
+        n_classes_ = n_classes;
+        n_thresholds_ = n_thresholds;
+        (void)keys_.take(n_thresholds);
+        if (left_.size() < n_thresholds * n_classes)
+            left_.resize(n_thresholds * n_classes);
+    }
+    void set(std::size_t i, Value threshold, Rank rank) { keys_.data()[i] = std::uint64_t{threshold} << 32 | rank; }
+    void sort() { std::sort(keys_.data(), keys_.data() + n_thresholds_); }
+
+    [[nodiscard]] std::size_t size() const { return n_thresholds_; }
+    [[nodiscard]] Value threshold(std::size_t i) const { return static_cast<Value>(keys_.data()[i] >> 32); }
+    [[nodiscard]] Rank rank(std::size_t i) const { return static_cast<Rank>(keys_.data()[i]); }
+    [[nodiscard]] Count* left(std::size_t i) { return left_.data() + i * n_classes_; }
+    [[nodiscard]] Count const* left(std::size_t i) const { return left_.data() + i * n_classes_; }
+
+    void wipe_values() {
+        keys_.wipe_written();
+        wipe(&lowest, 1);
+        wipe(&highest, 1);
+    }
+
+private:
+    std::size_t n_classes_ = 0;
+    std::size_t n_thresholds_ = 0;
+    ScratchBuffer<std::uint64_t> keys_;
+    std::vector<Count> left_;
+};
+
+// What scans find, and the memory that they need, kept from one to the next. One per thread.
+struct ScanScratch {
+    ScanScratch() = default;
+    ~ScanScratch() { wipe_values(); }
+    ScanScratch(ScanScratch const&) = delete;
+    ScanScratch& operator=(ScanScratch const&) = delete;
+
+    FoundPair pair;
+    FoundCuts cuts;
+    FoundThresholds thresholds;
+
+    ClassValues values;
+    Table table;
+    RankOrder order;
+    LastWanted last_wanted;
+    std::vector<Ordered> ranks;
+    std::vector<Ordered> few_ranks;
+    std::vector<std::uint32_t> valid_places;
+    std::vector<RowSet> class_sets;
+    ScratchBuffer<Ordered> valid_values;
+    std::vector<Count> left;
+    // Values that are looked up, their classes, and what is around them, class by class. Here, and not where they are
+    // used, so that nothing is left of them on a stack.
+    std::array<Ordered, kernels::kLanes> here{};
+    std::array<Ordered, kernels::kLanes> bounds{};
+    std::array<Ordered, kernels::kLanes> next{};
+    kernels::Above above{};
+    std::array<std::uint32_t, kernels::kLanes> own_class{};
+    struct Surroundings {
+        std::array<Count, kernels::kLanes> n_below_or_at;
+        std::array<Count, kernels::kLanes> n_at;
+        std::array<Ordered, kernels::kLanes> next;
+    };
+    std::vector<Surroundings> around;
+    ScratchBuffer<Value> arrivals;
+
+    // Overwrites values of rows, some of which may just have been deleted.
+    void wipe_values() {
+        wipe(&pair.values, 1);
+        cuts.wipe_values();
+        thresholds.wipe_values();
+        values.wipe_values();
+        table.wipe_values();
+        valid_values.wipe_written();
+        for (auto* const lanes : {&here, &bounds, &next})
+            wipe(lanes->data(), lanes->size());
+        wipe(&above, 1);
+        wipe(around.data(), around.size());
+        arrivals.wipe_written();
+    }
+};
+
+}  // namespace deciduous

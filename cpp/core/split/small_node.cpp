@@ -1,0 +1,105 @@
+#include "split/small_node.h"
+
+#include <algorithm>
+
+#include "base/kernels.h"
+
+namespace deciduous {
+
+namespace {
+
+RowSet first_rows(std::size_t n) {
+    return n == SmallNode::kMaxRows ? ~RowSet{0} : (RowSet{1} << n) - 1;
+}
+
+}  // namespace
+
+RowSet SmallNode::all() const {
+    return first_rows(n_rows_);
+}
+
+AttributeList SmallNode::take(Dataset const& data, std::span<Slot const> rows,
+                              std::span<std::uint32_t const> class_ends, std::span<Attribute const> others) {
+    n_rows_ = rows.size();
+    std::ranges::copy(rows, slots_.begin());
+    classes_.resize(class_ends.size());
+    for (std::size_t y = 0; y < class_ends.size(); ++y)
+        classes_[y] = first_rows(class_ends[y]) & ~first_rows(y == 0 ? 0 : class_ends[y - 1]);
+    columns_.resize(data.n_attributes());
+    if (lists_.size() < data.n_attributes())
+        lists_.resize(data.n_attributes());
+    n_listed_ = 0;
+    find_bits(data);
+    find_indicators(data);
+    AttributeList const list{0, n_listed_, others.size()};
+    std::ranges::copy(others, lists_.begin() + static_cast<std::ptrdiff_t>(n_listed_));
+    return list;
+}
+
+void SmallNode::find_bits(Dataset const& data) {
+    RowBits const& bits = data.row_bits();
+    std::array<RowBits::Bits, kMaxRows> square;
+    for (std::size_t word = 0; word < bits.n_words(); ++word) {
+        RowBits::Bits const first = bits.row(slots_[0])[word];
+        RowBits::Bits varying = 0;
+        for (std::size_t i = 0; i < n_rows_; ++i) {
+            square[i] = bits.row(slots_[i])[word];
+            varying |= square[i] ^ first;
+        }
+        varying &= bits.in_use(word);
+        if (varying == 0)
+            continue;
+        std::fill(square.begin() + static_cast<std::ptrdiff_t>(n_rows_), square.end(), RowBits::Bits{0});
+        kernels::transpose(square.data());
+        for (; varying != 0; varying &= varying - 1) {
+            auto const bit = static_cast<std::size_t>(std::countr_zero(varying));
+            Attribute const attribute = bits.attribute(word * RowBits::kBitsPerWord + bit);
+            columns_[attribute] = square[bit];
+            lists_[n_listed_++] = attribute;
+        }
+    }
+}
+
+// Those of columns whose categories are too many for bits.
+void SmallNode::find_indicators(Dataset const& data) {
+    Schema const& schema = data.schema();
+    for (std::size_t const column : data.row_bits().columns_without()) {
+        auto const indicator_of = [&](std::size_t i) {
+            return schema.indicator(column, data.columns()[column][slots_[i]]);
+        };
+        for (std::size_t i = 0; i < n_rows_; ++i)
+            if (auto const its = indicator_of(i))
+                columns_[*its] = 0;
+        for (std::size_t i = 0; i < n_rows_; ++i)
+            if (auto const its = indicator_of(i)) {
+                if (columns_[*its] == 0)
+                    lists_[n_listed_++] = *its;
+                columns_[*its] |= RowSet{1} << i;
+            }
+        if (n_listed_ > 0 && columns_[lists_[n_listed_ - 1]] == all())
+            --n_listed_;  // all rows are of one category
+    }
+}
+
+AttributeList SmallNode::narrowed(AttributeList const& list, RowSet rows) {
+    if (lists_.size() < list.end() + list.size())
+        lists_.resize(2 * (list.end() + list.size()));
+    Attribute const* const from = lists_.data() + list.begin;
+    Attribute* const to = lists_.data() + list.end();
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < list.n_binary; ++i) {
+        RowSet const is_set = columns_[from[i]] & rows;
+        to[n] = from[i];
+        n += static_cast<std::size_t>(is_set != 0) & static_cast<std::size_t>(is_set != rows);
+    }
+    std::copy_n(from + list.n_binary, list.n_others, to + n);
+    return {list.end(), n, list.n_others};
+}
+
+void SmallNode::retire(AttributeList& list, Attribute attribute) {
+    auto const others = std::span(lists_).subspan(list.begin + list.n_binary, list.n_others);
+    std::ranges::iter_swap(std::ranges::find(others, attribute), others.end() - 1);
+    --list.n_others;
+}
+
+}  // namespace deciduous

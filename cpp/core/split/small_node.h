@@ -1,0 +1,75 @@
+// A node of few rows, and all that grows below it: a set of rows is a word, an attribute of two values is another, and
+// counting rows is counting bits. Most nodes of a tree are that small, and most of the work is there.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+#include "data/dataset.h"
+
+namespace deciduous {
+
+// Rows of a small node, a bit each, class after class.
+using RowSet = std::uint64_t;
+
+// The attributes that may vary among the rows of a node, within the lists of the small node above it: those of two
+// values, which are known to vary, then the others.
+struct AttributeList {
+    std::size_t begin = 0;
+    std::size_t n_binary = 0;
+    std::size_t n_others = 0;
+    [[nodiscard]] std::size_t size() const { return n_binary + n_others; }
+    [[nodiscard]] std::size_t end() const { return begin + size(); }
+};
+
+class SmallNode {
+public:
+    static constexpr std::size_t kMaxRows = 64;
+
+    // Takes rows, class after class, in place of the former ones, and finds the binary attributes that vary among them.
+    // `others` are the attributes beside them that may.
+    AttributeList take(Dataset const& data, std::span<Slot const> rows, std::span<std::uint32_t const> class_ends,
+                       std::span<Attribute const> others);
+
+    [[nodiscard]] RowSet all() const;
+    [[nodiscard]] Slot slot(std::size_t i) const { return slots_[i]; }
+    [[nodiscard]] std::span<RowSet const> classes() const { return classes_; }
+
+    // The slots of a set of rows, class after class.
+    void list(RowSet rows, std::vector<Slot>& slots) const {
+        slots.resize(static_cast<std::size_t>(std::popcount(rows)));
+        for (std::size_t i = 0; rows != 0; rows &= rows - 1, ++i)
+            slots[i] = slots_[static_cast<std::size_t>(std::countr_zero(rows))];
+    }
+
+    // The rows whose bit of a binary attribute in a list is set, or for which the indicator is on.
+    [[nodiscard]] RowSet column(Attribute attribute) const { return columns_[attribute]; }
+
+    [[nodiscard]] std::span<Attribute const> attributes(AttributeList const& list) const {
+        return std::span(lists_).subspan(list.begin, list.size());
+    }
+
+    // The list of a set of rows below the node that has this list.
+    [[nodiscard]] AttributeList narrowed(AttributeList const& list, RowSet rows);
+
+    // Takes an attribute that is not binary out of a list: the last one that was made.
+    void retire(AttributeList& list, Attribute attribute);
+
+private:
+    void find_bits(Dataset const& data);
+    void find_indicators(Dataset const& data);
+
+    std::size_t n_rows_ = 0;
+    std::array<Slot, kMaxRows> slots_{};
+    std::vector<RowSet> classes_;
+    std::vector<RowSet> columns_;   // per attribute
+    std::vector<Attribute> lists_;  // a node's behind that of its parent
+    std::size_t n_listed_ = 0;
+};
+
+}  // namespace deciduous

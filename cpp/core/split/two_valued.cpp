@@ -1,0 +1,69 @@
+#include "split/two_valued.h"
+
+#include "base/kernels.h"
+
+namespace deciduous {
+
+namespace {
+
+// Counts the rows for which `is_high(i)`.
+template <typename IsHigh>
+void count_rows(NodeRows const& node, IsHigh const& is_high, std::vector<Count>& at_high) {
+    node.for_each_class([&](std::size_t y, std::size_t begin, std::size_t end) {
+        Count n_high = 0;
+        for (std::size_t i = begin; i < end; ++i)
+            n_high += is_high(i) ? node.weight(i) : 0;
+        at_high[y] = n_high;
+    });
+}
+
+// Counts the rows whose bit is set, by whichever bits are known; false if none are.
+bool count_bits(NodeRows const& node, Attribute attribute, std::vector<Count>& n_set) {
+    auto const bit = node.data.bit_of(attribute);
+    if (node.small != nullptr && (bit || node.data.numeric_column(attribute) == nullptr)) {
+        kernels::count_common(node.small->column(attribute) & node.set, node.small->classes().data(), n_set.size(),
+                              n_set.data());
+        return true;
+    }
+    if (node.bits.empty() || !bit)
+        return false;
+    RowBits::Bits const* const words = node.bits.data() + *bit / RowBits::kBitsPerWord * node.size();
+    auto const shift = static_cast<unsigned>(*bit % RowBits::kBitsPerWord);
+    if (!node.weights.empty())
+        count_rows(node, [&](std::size_t i) { return (words[i] >> shift & 1) != 0; }, n_set);
+    else
+        node.for_each_class([&](std::size_t y, std::size_t begin, std::size_t end) {
+            n_set[y] = static_cast<Count>(kernels::count_bit(words + begin, end - begin, shift));
+        });
+    return true;
+}
+
+TwoValues count_indicator(NodeRows const& node, Attribute attribute, std::vector<Count>& at_high) {
+    if (!count_bits(node, attribute, at_high))
+        node.data.visit(attribute, [&](auto view) {
+            count_rows(node, [&](std::size_t i) { return view(node.slots[i]) == kIndicatorOn; }, at_high);
+        });
+    return {kIndicatorOff, kIndicatorOn};
+}
+
+}  // namespace
+
+std::optional<TwoValues> count_two_valued(NodeRows const& node, Attribute attribute, std::vector<Count>& at_high) {
+    at_high.resize(node.n_classes());
+    Column const* const column = node.data.numeric_column(attribute);
+    if (column == nullptr)
+        return count_indicator(node, attribute, at_high);
+    if (!column->is_coded() || column->codes_in_order().size() > 2)
+        return std::nullopt;
+    auto const order = column->codes_in_order();
+    auto const coded = column->coded();
+    Code const high = order.back();
+    if (!count_bits(node, attribute, at_high))
+        count_rows(node, [&](std::size_t i) { return coded.codes[node.slots[i]] == high; }, at_high);
+    else if (high != 1)  // bits are codes
+        for (std::size_t y = 0; y < at_high.size(); ++y)
+            at_high[y] = node.totals[y] - at_high[y];
+    return TwoValues{coded.values[order.front()], coded.values[high]};
+}
+
+}  // namespace deciduous

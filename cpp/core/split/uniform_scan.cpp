@@ -1,0 +1,168 @@
+#include "split/uniform_scan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/kernels.h"
+#include "split/arrivals.h"
+#include "split/impurity.h"
+
+namespace deciduous {
+
+namespace {
+
+constexpr Ordered kMissingOrdered = to_ordered(kMissing);
+
+class UniformScan {
+public:
+    UniformScan(NodeRows const& node, Attribute attribute, ScanScratch& scratch)
+        : node_(node), attribute_(attribute), scratch_(scratch) {}
+
+    Finding run(UniformRequest const& request, Candidates& candidates) {
+        if (auto const values = count_two_valued(node_, attribute_, scratch_.pair.at_high)) {
+            scratch_.pair.values = *values;
+            return take_pair(request, candidates);
+        }
+        scratch_.values.gather(node_, attribute_);
+        if (scratch_.values.is_constant())
+            return Finding::constant;
+        find_thresholds(request);
+        offer(candidates);
+        return Finding::cuts;
+    }
+
+    void find_again(UniformRequest const& request) {
+        scratch_.values.gather(node_, attribute_);
+        find_thresholds(request);
+    }
+
+private:
+    Finding take_pair(UniformRequest const& request, Candidates& candidates) {
+        auto const& [values, at_high] = scratch_.pair;
+        Count const n_high = sum(at_high);
+        if (n_high == 0 || n_high == sum(node_.totals))
+            return Finding::constant;
+        append_uniform_pair(attribute_, values, at_high.data(), node_.totals, request, candidates);
+        return Finding::pair;
+    }
+
+    void find_thresholds(UniformRequest const& request) {
+        find_range(request.is_recorded);
+        draw(request);
+        count();
+    }
+
+    [[nodiscard]] FoundThresholds& found() { return scratch_.thresholds; }
+
+    [[nodiscard]] Count count_equal(Ordered value) const {
+        auto const values = scratch_.values.all();
+        return kernels::count_equal(value, values.data(), values.size());
+    }
+
+    // The range of the numbers, and how many rows hold its ends.
+    void find_range(bool is_recorded) {
+        Ordered const lowest = scratch_.values.lowest();
+        Ordered highest = scratch_.values.highest();
+        found().n_missing = 0;
+        if (highest == kMissingOrdered) {
+            found().n_missing = count_equal(kMissingOrdered);
+            highest = lowest;
+            for (Ordered const value : scratch_.values.all())
+                highest = value < kMissingOrdered ? std::max(highest, value) : highest;
+        }
+        found().lowest = from_ordered(lowest);
+        found().highest = from_ordered(highest);
+        if (is_recorded) {
+            found().n_lowest = count_equal(lowest);
+            found().n_highest = count_equal(highest);
+        }
+    }
+
+    void draw(UniformRequest const& request) {
+        bool const has_range = found().lowest < found().highest;
+        bool const parts_missing = found().n_missing > 0 && !(has_range && request.is_random_node);
+        std::uint32_t const n_arrivals = has_range ? request.n_arrivals : 0;
+        found().start(node_.n_classes(), n_arrivals + (parts_missing ? 1 : 0));
+        if (has_range) {
+            Value* const points = scratch_.arrivals.take(n_arrivals);
+            Arrivals(node_.key, attribute_, found().lowest, found().highest).take(n_arrivals, points);
+            for (std::uint32_t i = 0; i < n_arrivals; ++i)
+                found().set(i, points[i], i);
+        }
+        if (parts_missing)
+            found().set(n_arrivals, kInfinity, request.n_arrivals);
+        if (request.is_recorded)
+            found().sort();
+    }
+
+    // Rows per class at or below each threshold.
+    void count() {
+        std::size_t const n = found().size();
+        for (std::size_t begin = 0; begin < n; begin += kernels::kLanes) {
+            std::array<Ordered, kernels::kLanes> points{};
+            std::array<Count, kernels::kLanes> counts{};
+            std::size_t const n_points = std::min(kernels::kLanes, n - begin);
+            for (std::size_t i = 0; i < n_points; ++i)
+                points[i] = to_ordered(found().threshold(begin + i));
+            node_.for_each_class([&](std::size_t y, std::size_t first, std::size_t) {
+                count_class(points, scratch_.values.of_class(y), first, counts);
+                for (std::size_t i = 0; i < n_points; ++i)
+                    found().left(begin + i)[y] = counts[i];
+            });
+            wipe(points.data(), points.size());
+        }
+    }
+
+    void count_class(std::span<Ordered const> points, std::span<Ordered const> values, std::size_t first_row,
+                     std::span<Count> counts) const {
+        if (node_.weights.empty()) {
+            kernels::count_below(points.data(), values.data(), values.size(), counts.data());
+            return;
+        }
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            counts[i] = 0;
+            for (std::size_t row = 0; row < values.size(); ++row)
+                counts[i] += values[row] <= points[i] ? node_.weights[first_row + row] : 0;
+        }
+    }
+
+    void offer(Candidates& candidates) {
+        for (std::size_t i = 0; i < found().size(); ++i)
+            std::copy_n(found().left(i), node_.n_classes(),
+                        candidates.append(attribute_, found().threshold(i), kNoValue, found().rank(i)));
+    }
+
+    NodeRows const& node_;
+    Attribute attribute_;
+    ScanScratch& scratch_;
+};
+
+}  // namespace
+
+Finding scan_uniform(NodeRows const& node, Attribute attribute, UniformRequest const& request, Candidates& candidates,
+                     ScanScratch& scratch) {
+    return UniformScan(node, attribute, scratch).run(request, candidates);
+}
+
+void find_thresholds_again(NodeRows const& node, Attribute attribute, UniformRequest const& request,
+                           ScanScratch& scratch) {
+    UniformScan(node, attribute, scratch).find_again(request);
+}
+
+void append_uniform_pair(Attribute attribute, TwoValues values, Count const* at_high, std::span<Count const> totals,
+                         UniformRequest const& request, Candidates& candidates) {
+    Rank const rank = values.high == kMissing ? request.n_arrivals : 0;
+    Count* const left = candidates.append(attribute, values.low, values.high, rank);
+    for (std::size_t y = 0; y < totals.size(); ++y)
+        left[y] = totals[y] - at_high[y];
+}
+
+Value uniform_threshold(Key node, Candidate const& candidate) {
+    if (candidate.next == kNoValue)
+        return candidate.value;
+    if (candidate.next == kMissing)
+        return kInfinity;
+    return Arrivals(node, candidate.attribute, candidate.value, candidate.next).next();
+}
+
+}  // namespace deciduous

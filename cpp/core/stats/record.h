@@ -1,0 +1,38 @@
+// Records: what a split node remembers of an attribute that it considers. Words in one block; the first two tell the
+// kind, the attribute and the length. The rest is known to the class of that kind alone (pair_record.h, cut_record.h,
+// threshold_record.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/types.h"
+
+namespace deciduous {
+
+using Word = std::uint32_t;
+
+enum class RecordKind : Word { pair, thresholds, prefix, boundaries };
+
+// Most nodes are small: their counts fit into 16 bits, and those at single values into 8.
+inline constexpr Word kNarrow = Word{1} << 31;
+
+inline constexpr std::size_t kRecordHead = 2;
+
+[[nodiscard]] inline Word record_tag(RecordKind kind, Attribute attribute) {
+    return static_cast<Word>(kind) << kAttributeBits | attribute;
+}
+[[nodiscard]] inline RecordKind record_kind(Word const* record) {
+    return static_cast<RecordKind>((record[0] & ~kNarrow) >> kAttributeBits);
+}
+[[nodiscard]] inline Attribute record_attribute(Word const* record) {
+    return record[0] & ((Word{1} << kAttributeBits) - 1);
+}
+[[nodiscard]] inline bool is_narrow(Word const* record) {
+    return (record[0] & kNarrow) != 0;
+}
+[[nodiscard]] inline std::size_t record_length(Word const* record) {
+    return record[1];
+}
+
+}  // namespace deciduous

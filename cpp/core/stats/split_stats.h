@@ -1,0 +1,99 @@
+// What a split node remembers beside its split, so that rows can come and go without a look at the other rows. A cache:
+// it never changes a forest, and nodes for which it would take too much memory have none.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/blake2b.h"
+#include "base/room.h"
+#include "base/types.h"
+#include "base/wiped.h"
+#include "stats/record.h"
+
+namespace deciduous {
+
+// One block of words: rows left of the split · rows of the node per class · records of the chosen attributes, in the
+// node's attribute order.
+class SplitStats {
+public:
+    SplitStats() = default;
+
+    // No records yet.
+    void start(std::span<Count const> totals) {
+        words_.assign(1, 0);
+        words_.insert(words_.end(), totals.begin(), totals.end());
+        n_classes_ = static_cast<std::uint32_t>(totals.size());
+        n_records_ = 0;
+    }
+
+    // A copy that takes no more memory than it needs.
+    [[nodiscard]] SplitStats packed() const {
+        SplitStats copy;
+        copy.words_.reserve(words_.size());
+        copy.assign(*this);
+        return copy;
+    }
+    // Everything but the digest.
+    void assign(SplitStats const& other) {
+        if (other.words_.size() < words_.size())  // what is cut off may hold values of rows
+            std::fill(words_.begin() + static_cast<std::ptrdiff_t>(other.words_.size()), words_.end(), Word{0});
+        words_.assign(other.words_.begin(), other.words_.end());
+        n_classes_ = other.n_classes_;
+        n_records_ = other.n_records_;
+    }
+
+    [[nodiscard]] Count n_left() const { return words_[0]; }
+    void set_n_left(Count n_left) { words_[0] = n_left; }
+    [[nodiscard]] std::span<Count> totals() { return {words_.data() + 1, n_classes_}; }
+    [[nodiscard]] std::span<Count const> totals() const { return {words_.data() + 1, n_classes_}; }
+
+    [[nodiscard]] std::uint32_t n_records() const { return n_records_; }
+    [[nodiscard]] Word* first_record() { return words_.data() + 1 + n_classes_; }
+    [[nodiscard]] Word const* first_record() const { return words_.data() + 1 + n_classes_; }
+    [[nodiscard]] Word const* last_record() const {
+        Word const* record = first_record();
+        for (std::uint32_t i = 1; i < n_records_; ++i)
+            record += record_length(record);
+        return record;
+    }
+
+    // Where a record may be appended; `note_record` tells that it was.
+    [[nodiscard]] WipedVector<Word>& words() { return words_; }
+    void note_record() { ++n_records_; }
+    void append(Word const* record) {
+        words_.insert(words_.end(), record, record + record_length(record));
+        ++n_records_;
+    }
+
+    void prefetch() const {
+        constexpr std::size_t kLine = 64 / sizeof(Word);
+        for (std::size_t i = 0; i < std::min<std::size_t>(words_.size(), 12 * kLine); i += kLine)
+            __builtin_prefetch(words_.data() + i);
+    }
+
+    [[nodiscard]] std::size_t n_words() const { return words_.size(); }
+    [[nodiscard]] std::size_t memory() const {
+        return words_.capacity() * sizeof(Word) + (digest ? sizeof(Digest) : 0);
+    }
+
+    void trim() { deciduous::trim(words_); }
+
+    // Overwrites what is left of former records.
+    void wipe() {
+        words_.resize(words_.capacity());
+        deciduous::wipe(words_.data(), words_.size());
+        words_.clear();
+    }
+
+    std::unique_ptr<Digest> digest;  // of the subtree, if nothing changed since it was computed
+
+private:
+    WipedVector<Word> words_;
+    std::uint32_t n_classes_ = 0;
+    std::uint32_t n_records_ = 0;
+};
+
+}  // namespace deciduous

@@ -1,0 +1,181 @@
+#include "tree/consistency.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "split/attributes.h"
+#include "split/impurity.h"
+#include "stats/records.h"
+
+namespace deciduous {
+
+namespace {
+
+std::string path_text(std::string const& path) {
+    return path.empty() ? "the root" : "node " + path;
+}
+
+std::string describe(Tree const& tree, Node const& node) {
+    if (node.is_split())
+        return std::string(node.kind == NodeKind::random ? "a random" : "a greedy") + " split of attribute " +
+               std::to_string(node.attribute) + " at " + std::to_string(to_float(node.threshold()));
+    std::string text = "a leaf with class counts";
+    for (Count const n : tree.counts(node))
+        text += ' ' + std::to_string(n);
+    return text;
+}
+
+bool is_constant(NodeRows const& node, Attribute attribute) {
+    Value const first = node.data.value(node.slots.front(), attribute);
+    return std::ranges::all_of(node.slots, [&](Slot slot) { return node.data.value(slot, attribute) == first; });
+}
+
+// The attributes that the node should have chosen, in their order.
+std::vector<Attribute> choose_attributes(NodeRows const& node, Sampling const& sampling) {
+    std::vector<Attribute> order(node.data.n_attributes());
+    for (Attribute a = 0; a < order.size(); ++a)
+        order[a] = a;
+    std::ranges::sort(order, {}, [&](Attribute a) { return AttributeOrder::rank_of(node.key, a); });
+    std::vector<Attribute> chosen;
+    for (Attribute const a : order)
+        if (chosen.size() < sampling.n_attributes && !is_constant(node, a))
+            chosen.push_back(a);
+    return chosen;
+}
+
+class TreeChecker {
+public:
+    TreeChecker(Tree const& tree, TreeContext const& context, ThreadScratch& scratch)
+        : tree_(tree), context_(context), scratch_(scratch), grower_(context, scratch) {}
+
+    std::optional<std::string> check(NodeIndex index, NodePath path, Rows const& rows, std::string const& way) {
+        Node const& node = tree_.node(index);
+        if (auto reason = node.is_split() ? check_split(node, path, rows) : check_rows(node, path, rows))
+            return path_text(way) + ": " + *reason;
+        if (!node.is_split())
+            return std::nullopt;
+        if (auto reason = check_alternates(index, path, rows, way))
+            return reason;
+        auto const [left, right] = grower_.divide(rows, node.attribute, node.threshold(), path.depth);
+        if (auto reason = check(node.child(Side::left), path.child(Side::left), left, way + 'L'))
+            return reason;
+        return check(node.child(Side::right), path.child(Side::right), right, way + 'R');
+    }
+
+private:
+    std::optional<std::string> check_alternates(NodeIndex index, NodePath path, Rows const& rows,
+                                                std::string const& way) {
+        bool has_some = false;
+        for (Alternate const& its : tree_.alternates().all()) {
+            if (its.node != index)
+                continue;
+            has_some = true;
+            RowGroup copy{{rows.slots.begin(), rows.slots.end()}, {rows.ends.begin(), rows.ends.end()}};
+            auto const [left, right] =
+                grower_.divide({copy.slots, copy.ends}, its.attribute, its.threshold, path.depth);
+            if (its.n_rows != rows.size() || its.n_left != sum(grower_.decider().look_at(left, path.key).totals))
+                return path_text(way) + ": it counts wrongly what is set aside";
+            if (auto reason = check(its.pair, path.child(Side::left), left, way + "(L)"))
+                return reason;
+            if (auto reason = check(its.pair + 1, path.child(Side::right), right, way + "(R)"))
+                return reason;
+        }
+        if (has_some != (tree_.node(index).has_alternates != 0))
+            return path_text(way) + ": it does not know whether something is set aside";
+        return std::nullopt;
+    }
+
+    std::optional<std::string> check_rows(Node const& node, NodePath path, Rows const& rows) {
+        if (!std::ranges::equal(tree_.rows(node), rows.slots))
+            return "it holds other rows than those that reach it";
+        if (!std::ranges::equal(tree_.counts(node), grower_.decider().look_at(rows, path.key).totals))
+            return "its class counts differ from a recount";
+        return std::nullopt;
+    }
+
+    std::optional<std::string> check_split(Node const& node, NodePath path, Rows const& rows) {
+        SplitStats const* const stats = tree_.stats(node);
+        if (stats == nullptr)
+            return std::nullopt;
+        NodeRows const view = grower_.decider().look_at(rows, path.key);
+        if (auto reason = find_inconsistency(*stats, view, path, context_, scratch_))
+            return reason;
+        auto const best = grower_.decider().decide(*stats, path);
+        if (!best || best->attribute != node.attribute || best->threshold != node.threshold() ||
+            best->n_left != stats->n_left())
+            return "its split is not the best of its candidates";
+        return std::nullopt;
+    }
+
+    Tree const& tree_;
+    TreeContext const& context_;
+    ThreadScratch& scratch_;
+    Grower grower_;
+};
+
+std::optional<std::string> find_difference(Tree const& a, NodeIndex i, Tree const& b, NodeIndex j,
+                                           std::string const& path) {
+    Node const& x = a.node(i);
+    Node const& y = b.node(j);
+    bool const is_same =
+        x.kind == y.kind &&
+        (x.is_split() ? x.attribute == y.attribute && x.threshold() == y.threshold()
+                      : std::ranges::equal(a.counts(x), b.counts(y)) && std::ranges::equal(a.rows(x), b.rows(y)));
+    if (!is_same)
+        return path_text(path) + " is " + describe(a, x) + ", retraining gives " + describe(b, y);
+    if (!x.is_split())
+        return std::nullopt;
+    if (auto difference = find_difference(a, x.child(Side::left), b, y.child(Side::left), path + 'L'))
+        return difference;
+    return find_difference(a, x.child(Side::right), b, y.child(Side::right), path + 'R');
+}
+
+}  // namespace
+
+std::optional<std::string> find_inconsistency(SplitStats const& stats, NodeRows const& node, NodePath path,
+                                              TreeContext const& context, ThreadScratch& scratch) {
+    if (!std::ranges::equal(stats.totals(), node.totals))
+        return "its class counts differ from a recount";
+    Sampling const sampling = sampling_at(path.depth, context.params);
+    std::vector<Attribute> const chosen = choose_attributes(node, sampling);
+    if (stats.n_records() != chosen.size())
+        return "it considers another number of attributes than its rows call for";
+    Word const* record = stats.first_record();
+    for (Attribute const attribute : chosen) {
+        if (record_attribute(record) != attribute)
+            return "it considers other attributes than its rows call for";
+        if (!equals_recount(record, node, sampling, context.tuning, scratch.scan))
+            return "its candidates of attribute " + std::to_string(attribute) + " differ from a recount";
+        record += record_length(record);
+    }
+    return std::nullopt;
+}
+
+void require_consistent(SplitStats const& stats, NodeRows const& node, NodePath path, TreeContext const& context,
+                        ThreadScratch& scratch) {
+    if (auto const reason = find_inconsistency(stats, node, path, context, scratch)) {
+        std::fprintf(stderr, "deciduous: after an update, a node at depth %u is inconsistent: %s\n", path.depth,
+                     reason->c_str());
+        std::abort();
+    }
+}
+
+std::optional<std::string> find_inconsistency(Tree const& tree, std::span<Slot const> rows, TreeContext const& context,
+                                              ThreadScratch& scratch) {
+    RowGroup gathered;
+    tree.gather(Tree::kRoot, {}, context.data, gathered, scratch.tree);
+    RowGroup expected;
+    group_by_class(rows, context.data.labels(), context.n_classes, expected);
+    for (std::size_t y = 0, begin = 0; y < gathered.ends.size(); begin = gathered.ends[y++])
+        std::ranges::sort(std::span(gathered.slots).subspan(begin, gathered.ends[y] - begin));
+    if (gathered.slots != expected.slots || gathered.ends != expected.ends)
+        return "its leaves hold other rows than the tree should";
+    return TreeChecker(tree, context, scratch).check(Tree::kRoot, tree.root(), {expected.slots, expected.ends}, "");
+}
+
+std::optional<std::string> find_difference(Tree const& stored, Tree const& retrained) {
+    return find_difference(stored, Tree::kRoot, retrained, Tree::kRoot, "");
+}
+
+}  // namespace deciduous

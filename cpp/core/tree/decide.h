@@ -1,0 +1,98 @@
+// The decision of a node (docs/algorithm.md, 2.4): the only code that chooses splits, whether trees grow, change, or
+// are asked what a change would cost.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "base/params.h"
+#include "base/tuning.h"
+#include "data/dataset.h"
+#include "split/impurity.h"
+#include "split/node_rows.h"
+#include "split/sampling.h"
+#include "stats/split_stats.h"
+#include "tree/node.h"
+#include "tree/thread_scratch.h"
+
+namespace deciduous {
+
+// What growing and changing trees depends on.
+struct TreeContext {
+    Params const& params;
+    Tuning const& tuning;
+    Dataset const& data;
+    std::size_t n_classes;
+    ClassWeights class_weights;
+};
+
+// Rows on the way down a tree: class after class, or as a set if they are few.
+struct Rows {
+    std::span<Slot> slots;
+    std::span<std::uint32_t const> ends;  // of the classes
+    SmallNode* small = nullptr;           // if they are few: what they are of
+    RowSet set = 0;
+    AttributeList list = {};  // of the attributes that may vary among the few
+    [[nodiscard]] std::size_t size() const {
+        return small == nullptr ? slots.size() : static_cast<std::size_t>(std::popcount(set));
+    }
+};
+
+// What was decided: a split, or a leaf.
+struct Decision {
+    std::optional<Split> split;
+    SplitStats const* stats = nullptr;  // of the node, if they are worth keeping; until the next decision
+};
+
+class Decider {
+public:
+    Decider(TreeContext const& context, ThreadScratch& scratch) : context_(context), scratch_(scratch) {}
+
+    // Whether rows are a leaf before any split is considered.
+    [[nodiscard]] bool must_be_leaf(std::span<Count const> totals, std::uint32_t depth) const;
+
+    // What a decision needs to know of the rows; valid until the next call.
+    [[nodiscard]] NodeRows look_at(Rows const& rows, Key key);
+    [[nodiscard]] NodeRows look_at(RowGroup& rows, Key key) { return look_at(Rows{rows.slots, rows.ends}, key); }
+
+    // Decides from the rows of a node. Attributes found constant are retired.
+    [[nodiscard]] Decision decide(Rows& rows, NodeRows node, NodePath path);
+
+    // Decides from statistics that are up to date.
+    [[nodiscard]] std::optional<Split> decide(SplitStats const& stats, NodePath path);
+
+    // Makes some records of a node again from its rows; false if an attribute turned out to be constant, so that
+    // another one takes its place.
+    [[nodiscard]] bool renew(SplitStats& stats, std::vector<bool> const& is_stale, NodeRows const& node, NodePath path);
+
+    // Whether statistics of a node are worth their memory.
+    [[nodiscard]] bool is_worth_keeping(std::size_t n_words, std::size_t n_rows) const {
+        return n_rows >= context_.tuning.min_cached_rows && n_words <= max_words(n_rows);
+    }
+
+    // The rows as a set if they are few, else as they are. The small node is kept by the loan.
+    [[nodiscard]] bool are_few(std::size_t n_rows) const;
+    [[nodiscard]] Rows as_small(Rows const& rows, SmallNode& small);
+
+    [[nodiscard]] Params const& params() const { return context_.params; }
+    [[nodiscard]] Tuning const& tuning() const { return context_.tuning; }
+
+private:
+    [[nodiscard]] std::size_t max_words(std::size_t n_rows) const {
+        return std::size_t{context_.tuning.max_bytes_per_row} * n_rows / sizeof(Word);
+    }
+    [[nodiscard]] Scoring scoring(std::span<Count const> totals) const {
+        return {context_.params.criterion, context_.params.min_samples_leaf, totals, context_.class_weights};
+    }
+    [[nodiscard]] std::optional<Split> choose(std::span<Count const> totals, Key key, Sampling const& sampling);
+    void gather_bits(NodeRows& node);
+    void retire_indicators(NodeRows const& node);
+    [[nodiscard]] std::span<Attribute const> varying_attributes(Rows& rows, NodeRows& node);
+
+    TreeContext context_;
+    ThreadScratch& scratch_;
+};
+
+}  // namespace deciduous

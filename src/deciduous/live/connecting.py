@@ -1,0 +1,209 @@
+"""A live forest that somebody else may have open: work on it, or read its forest, all the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+from uuid import UUID
+
+import numpy as np
+
+from ..errors import FolderInUseError, UnknownRequestError
+from ..forest import DareForestClassifier
+from ._deeds import result_of
+from ._door import asked
+from ._kept import Kept
+from ._predicting import TableModel
+from ._rows import Encoder
+from ._training import name_columns
+from .live_forest import LiveForest
+from .receipts import Receipt
+from .record import Record
+from .reports import ErasureReport, LiveVerification, SyncReport
+from .requests import DUE_DAYS, Request
+
+TRIES = 10  # the folder may be opened, closed and changed in between
+
+
+class HandedOver:
+    """A live forest that another process has open, and that does there what is asked here."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder)
+        self.requests = HandedOverRequests(self)
+        self.status()  # or an error, if nobody answers
+
+    def _do(self, deed: str, **arguments: Any) -> Any:
+        return result_of(asked(self._folder, {"deed": deed, "arguments": arguments}))
+
+    def sync(self, *, compare: bool = False) -> SyncReport:
+        """Apply what changed in the table since the last sync."""
+        report: SyncReport = self._do("sync", compare=compare)
+        return report
+
+    def erase(
+        self, subject: Any, *, idempotency_key: str | None = None, due_days: float = DUE_DAYS, vacuum: bool = True
+    ) -> ErasureReport:
+        """Delete all rows of a subject from the table, and sync."""
+        options = {"idempotency_key": idempotency_key, "due_days": due_days, "vacuum": vacuum}
+        report: ErasureReport = self._do("erase", subject=_plain(subject), **options)
+        return report
+
+    def verify(self) -> LiveVerification:
+        """Check the chain of receipts, train anew from the table, and compare."""
+        verification: LiveVerification = self._do("verify")
+        return verification
+
+    def store(self) -> None:
+        """Write a snapshot of the forest."""
+        self._do("store")
+
+    def status(self) -> dict[str, Any]:
+        """Where things stand, as plain values."""
+        status: dict[str, Any] = self._do("status")
+        return status
+
+    def receipts(self, request: str | None = None) -> list[Receipt]:
+        """All receipts, or those that tell of a request, by its id."""
+        receipts: list[Receipt] = self._do("receipts", request=request)
+        return receipts
+
+    def certificate(self, number: int | None = None, *, organisation: str | None = None) -> str:
+        """A page of HTML about one receipt of a change; by default about the newest."""
+        page: str = self._do("certificate", number=number, organisation=organisation)
+        return page
+
+    def install_capture(self) -> None:
+        """Install triggers on the table."""
+        self._do("install_capture")
+
+    def remove_capture(self) -> None:
+        """Remove the triggers."""
+        self._do("remove_capture")
+
+    def close(self) -> None:
+        """Nothing is open here."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+class HandedOverRequests:
+    """The requests of a live forest that another process has open."""
+
+    def __init__(self, live: HandedOver) -> None:
+        self._live = live
+
+    def __iter__(self) -> Iterator[Request]:
+        requests: list[Request] = self._live._do("requests")
+        return iter(requests)
+
+    def __getitem__(self, id: str) -> Request:
+        for request in self:
+            if request.id == id:
+                return request
+        raise UnknownRequestError(id)
+
+    def open(self) -> list[Request]:
+        """Those that are neither applied nor refused, the most urgent first."""
+        return sorted((request for request in self if request.is_open), key=lambda request: request.due)
+
+    def overdue(self) -> list[Request]:
+        """Those that should have been done by now."""
+        return [request for request in self.open() if request.is_overdue]
+
+    def receive(self, subject: Any, *, idempotency_key: str | None = None, due_days: float = DUE_DAYS) -> Request:
+        """Keep a request."""
+        options = {"idempotency_key": idempotency_key, "due_days": due_days}
+        request: Request = self._live._do("receive", subject=_plain(subject), **options)
+        return request
+
+    def refuse(self, id: str, reason: str) -> Request:
+        """Close a request without erasing anything."""
+        request: Request = self._live._do("refuse", id=id, reason=reason)
+        return request
+
+
+def _plain(subject: Any) -> Any:
+    plain = subject.item() if isinstance(subject, np.generic) else subject
+    return str(plain) if isinstance(plain, UUID) else plain
+
+
+def connect(folder: str | os.PathLike[str], *, url: str | None = None, verbose: int = 0) -> LiveForest | HandedOver:
+    """Open a live forest, or, if another process has it open, ask that one to do what is asked here.
+
+    Both have `sync`, `erase`, `verify`, `requests`, `receipts`, `certificate`, `status`, `store`, and capture. `url`
+    and `verbose` are for one that is opened here.
+    """
+    for attempt in range(TRIES):
+        try:
+            return LiveForest.open(folder, url=url, verbose=verbose)
+        except FolderInUseError:
+            try:
+                return HandedOver(folder)
+            except FolderInUseError:  # closed in between, perhaps
+                if attempt == TRIES - 1:
+                    raise
+    raise AssertionError
+
+
+class ForestView(TableModel):
+    """The forest of a live table as of one moment, made by `read_forest`: it predicts rows of the table."""
+
+    def __init__(self, forest: DareForestClassifier, encoder: Encoder, status: dict[str, Any]) -> None:
+        self._forest = forest
+        self._known_encoder = encoder
+        self._status = status
+
+    @property
+    def forest(self) -> DareForestClassifier:
+        """The forest, as an estimator of its own: it takes tables with the columns `columns`."""
+        return self._forest
+
+    @property
+    def _encoder(self) -> Encoder:
+        return self._known_encoder
+
+    def status(self) -> dict[str, Any]:
+        """Where things stood, as plain values."""
+        return dict(self._status)
+
+
+def read_forest(folder: str | os.PathLike[str], *, url: str | None = None) -> ForestView:
+    """The forest of a live table as of the last sync, to predict with, also while another process has the folder open.
+
+    Nothing is synced. If the folder keeps no snapshot of that forest, the process that has it open stores one; if there
+    is none, the forest is made from the table, at `url` if that has moved or needs a password.
+    """
+    for _ in range(TRIES):
+        view = _stored_view(folder)
+        if view is not None:
+            return view
+        with connect(folder, url=url) as live:
+            if isinstance(live, LiveForest):
+                return ForestView(live.forest, live._encoder, live.status())
+            live.store()
+    raise FolderInUseError(folder, "by a process that changes it faster than it can be read")
+
+
+def _stored_view(folder: str | os.PathLike[str]) -> ForestView | None:
+    """The forest as of the last receipt, if it is kept, and is not replaced while it is read."""
+    kept = Kept.looked_at(folder)
+    try:
+        with kept.state.one_view():
+            if not kept.has_current_snapshot():
+                return None
+            name, fingerprint = str(kept.state.snapshot), kept.state.last_fingerprint()
+            settings, status = kept.state.settings, Record(kept.state).status()
+        forest = kept.load_snapshot(name, fingerprint, settings.params.get("n_jobs"))
+        encoder = Encoder(settings, kept.state.key)
+    except FileNotFoundError:
+        return None
+    finally:
+        kept.close()
+    return None if forest is None else ForestView(name_columns(forest, settings), encoder, status)

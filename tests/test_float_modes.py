@@ -1,0 +1,158 @@
+"""Forests do not depend on the arithmetic that other libraries have set for the thread, and leave it as it is."""
+
+import ctypes
+import platform
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deciduous
+from deciduous import DareForestClassifier
+
+NATIVE = Path(__file__).parent / "native" / "float_mode.c"
+MODES = ["flush subnormal numbers to zero", "upward", "downward", "towards zero"]
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64"), reason="sets the mode of x86-64 and ARM processors"
+)
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The library that sets modes."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    library = tmp_path_factory.mktemp("native") / "float_mode.so"
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(NATIVE), "-lm"], check=True)
+    return ctypes.CDLL(str(library))
+
+
+@contextmanager
+def arithmetic(native: ctypes.CDLL, mode: str) -> Iterator[None]:
+    """Whatever is done within leaves the mode as it is."""
+    assert native.set_mode(mode.encode()) == 0
+    try:
+        expected = (native.flushes(), native.rounding())
+        yield
+        assert (native.flushes(), native.rounding()) == expected
+    finally:
+        native.set_mode(b"standard")
+
+
+def rows_of(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 that rounds to subnormal float32, numbers that no float32 is, and a category."""
+    rng = np.random.default_rng(0)
+    tiny = np.finfo(np.float32).smallest_subnormal
+    X = np.column_stack(
+        [
+            rng.integers(-40, 40, n_rows) * float(tiny) * 1.1,
+            rng.integers(0, 9, n_rows) * 1e-39,
+            rng.integers(0, 30, n_rows) / 10,
+            rng.normal(size=n_rows),
+        ]
+    )
+    return X, (X[:, 0] + X[:, 1] > 0).astype(int) + (rng.random(n_rows) < 0.2) + 2 * (X[:, 3] > 1)
+
+
+X, Y = rows_of(300)
+FORESTS: dict[str, dict[str, Any]] = {
+    "valid": {"n_thresholds": 5},
+    "uniform": {"candidates": "uniform", "n_thresholds": 3},
+    "random": {"random_depth": 3},
+    "entropy": {"criterion": "entropy", "class_weight": "balanced"},
+    "gini of weighted classes": {"class_weight": {0: 0.3, 1: 7.7}},
+    "lazy": {"lazy": True, "max_samples": 0.5},
+}
+
+
+def history(options: dict[str, Any]) -> list[object]:
+    """Everything that a forest does, and all that it says."""
+    forest = DareForestClassifier(n_estimators=6, max_depth=8, random_state=5, **options)
+    forest.fit(X[:250], Y[:250], sample_weight=1 + np.arange(250) % 3)
+    said: list[object] = [forest.predict_proba(X).tobytes(), forest.predict_proba(X[:3]).tobytes()]
+    said.append(forest.deletion_cost(list(range(0, 250, 5))))
+    said.append(forest.delete(list(range(0, 250, 5))))
+    forest.add(X[250:], Y[250:], ids=range(250, 300))
+    said += [forest.check(), forest.fingerprint(), forest.verify(), forest.predict_proba(X).tobytes()]
+    stored = forest.to_bytes()
+    loaded = DareForestClassifier.from_bytes(stored)
+    frozen = forest.freeze()
+    said += [stored, loaded.fingerprint(), loaded.to_bytes(), frozen.to_bytes(), frozen.predict_proba(X).tobytes()]
+    said.append(forest.apply(X).tolist())
+    said.append([repr(forest.tree_nodes(tree)) for tree in range(6)])
+    return said
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("options", FORESTS.values(), ids=FORESTS)
+def test_forest_is_the_same_in_any_arithmetic(
+    native: ctypes.CDLL, options: dict[str, Any], mode: str, n_jobs: int
+) -> None:
+    """From rows to bytes and predictions, and the mode of the caller stays what it was."""
+    expected = history(options | {"n_jobs": n_jobs})
+    with arithmetic(native, mode):
+        assert history(options | {"n_jobs": n_jobs}) == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_live_forest_is_the_same_in_any_arithmetic(native: ctypes.CDLL, mode: str, tmp_path: Path) -> None:
+    """Rows of a table become the same numbers and digests: whoever syncs in another mode finds nothing changed."""
+    pytest.importorskip("sqlalchemy")
+    from deciduous.live import LiveForest
+
+    columns = ["a", "b", "c", "d"]
+    with closing(sqlite3.connect(tmp_path / "rows.db")) as table, table:
+        table.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, y INTEGER, a REAL, b REAL, c REAL, d REAL)")
+        table.executemany(
+            "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)",
+            [(i, int(y), *map(float, x)) for i, (x, y) in enumerate(zip(X, Y, strict=True))],
+        )
+    live = LiveForest.create(
+        f"sqlite:///{tmp_path}/rows.db",
+        table="rows",
+        id="id",
+        target="y",
+        folder=tmp_path / "rows.forest",
+        params={"n_estimators": 4, "random_state": 5},
+    )
+    with live:
+        probes = [dict(zip(columns, map(float, x), strict=True)) for x in X]
+        expected = live.predict_proba(probes).tobytes()
+        with arithmetic(native, mode):
+            assert live.sync().receipts == ()
+            assert live.verify()
+            assert live.predict_proba(probes).tobytes() == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_numbers_of_the_command_line_are_the_same_in_any_arithmetic(native: ctypes.CDLL, mode: str) -> None:
+    """As those of the estimator."""
+    pa = pytest.importorskip("pyarrow")
+    from deciduous.cli._values import as_float32
+
+    with arithmetic(native, mode):
+        read = [as_float32(pa.array(column)).tobytes() for column in X.T]
+    assert read == [column.astype(np.float32).tobytes() for column in X.T]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_mode_is_restored_after_an_error(native: ctypes.CDLL, mode: str) -> None:
+    """Errors of the core, and of Python on the way in, leave the mode, too."""
+    forest = DareForestClassifier(n_estimators=2, random_state=0).fit(X, Y)
+    failing: list[Callable[[], object]] = [
+        lambda: forest.delete([10**6]),
+        lambda: forest.predict([[np.inf] * 4]),
+        lambda: deciduous.load(__file__),
+        lambda: forest.add(X[:1], Y[:1], ids=[0]),
+    ]
+    for call in failing:
+        with arithmetic(native, mode), pytest.raises(Exception, match=r"."):
+            call()
