@@ -228,7 +228,7 @@ def test_places_of_deleted_rows_are_used_again(n_distinct: int, n_rows: int) -> 
 
 
 SCAN_FOR_A_DELETED_VALUE = """
-import gc, struct, sys
+import gc, mmap, struct, sys
 import numpy as np
 from deciduous import DareForestClassifier
 
@@ -243,15 +243,16 @@ def occurrences(masked):
         regions = [line.split() for line in maps.readlines() if " rw" in line]
         for begin, end in [region[0].split("-") for region in regions if region[-1] not in ignored]:
             memory.seek(int(begin, 16))
-            try:
-                content = memory.read(int(end, 16) - int(begin, 16))
-            except OSError:  # a region that cannot be read, such as the kernel's
-                continue
-            place = content.find(needle)
-            while place >= 0:
-                n += place % 4 == 0
-                place = content.find(needle, place + 1)
-            del content  # or the next region to be read may be the copy of this one
+            # Memory of the system, not of malloc, which would keep the copy for the next search to find.
+            with mmap.mmap(-1, int(end, 16) - int(begin, 16)) as content:
+                try:
+                    memory.readinto(content)
+                except OSError:  # a region that cannot be read, such as the kernel's
+                    continue
+                place = content.find(needle)
+                while place >= 0:
+                    n += place % 4 == 0
+                    place = content.find(needle, place + 1)
     needle[:] = bytes(4)
     return n
 
@@ -284,7 +285,8 @@ SCAN_AFTER_STORING = (
 import os, tempfile
 import deciduous
 
-MASKED = {"as stored in files": 0x449A522A ^ MASK, "as kept in memory": 0xC49A522A ^ MASK}
+# Masked here already: the compiler of Python keeps a number of the source in a table, and frees it as it is.
+MASKED = {"as stored in files": 0x1EC00870, "as kept in memory": 0x9EC00870}
 
 def through_a_file(forest):
     with tempfile.TemporaryDirectory() as folder:
@@ -299,7 +301,8 @@ def saved(forest):
 
 rng = np.random.default_rng(0)
 X = (rng.integers(0, int(sys.argv[1]), (3000, 4)) + 1).astype(np.float32)
-X.view(np.uint32)[1500] = MASKED["as stored in files"] ^ MASK
+X.view(np.uint32)[1500] = MASKED["as stored in files"]
+X.view(np.uint32)[1500] ^= MASK  # in place: no other array ever has the value
 y = rng.integers(0, 2, 3000)
 forest = deciduous.DareForestClassifier(n_estimators=5, random_state=0, n_thresholds=5).fit(X, y)
 X[:] = 0
@@ -353,14 +356,8 @@ def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(
     assert n_after <= n_never
 
 
-SAVED = pytest.param(
-    "save",
-    marks=pytest.mark.xfail(strict=False, reason="a copy lingers in some runs, not found yet: docs/reliability.md"),
-)
-
-
 @NEEDS_PROC
-@pytest.mark.parametrize("way", [SAVED, "save and load"])
+@pytest.mark.parametrize("way", ["save", "save and load"])
 @EVERY_COLUMN
 def test_deleted_value_is_nowhere_in_a_process_that_stored_the_forest(n_distinct: int, way: str) -> None:
     """What was written out or read in is overwritten before its memory is given back."""

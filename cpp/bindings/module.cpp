@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/kernels.h"
 #include "base/standard_floats.h"
 #include "forest.h"
 #include "io/frozen_bytes.h"
@@ -433,9 +434,24 @@ void bind_frozen(nb::module_& m) {
         .def_prop_ro("n_leaf_values", &FrozenForest::n_leaf_values);
 }
 
+void bind_processors(nb::module_& m) {
+    m.def("processor", [] { return kernels::chosen->name; }, "For which processors the inner loops in use are.");
+    m.def(
+        "processors",
+        [] {
+            auto const [sets, n] = kernels::available();
+            std::vector<std::string> names;
+            for (std::size_t i = 0; i < n; ++i)
+                names.emplace_back(sets[i]->name);
+            return names;
+        },
+        "Those for which this machine can run them: what the environment variable DECIDUOUS_PROCESSOR may say.");
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
+    bind_processors(m);
     bind_params(m);
     bind_results(m);
     bind_floats(m);

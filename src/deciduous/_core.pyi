@@ -6,6 +6,14 @@ import numpy
 from numpy.typing import NDArray
 
 
+def processor() -> str:
+    """For which processors the inner loops in use are."""
+
+def processors() -> list[str]:
+    """
+    Those for which this machine can run them: what the environment variable DECIDUOUS_PROCESSOR may say.
+    """
+
 class Criterion(enum.Enum):
     gini = 0
 

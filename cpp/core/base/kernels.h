@@ -1,6 +1,6 @@
-// The inner loops that most of the time goes into: simple enough for compilers to do many steps at a time, and compiled
-// for several processors, of which the program takes the best that the machine has. Integers, and doubles without any
-// rounding but that of the definition, so all of them give the same results.
+// The inner loops that most of the time goes into, for several processors. The program takes the set for the best one
+// that the machine has, or for the one that the environment variable DECIDUOUS_PROCESSOR names. Integers, and doubles
+// without any rounding but that of the definition, so all sets give the same results.
 #pragma once
 
 #include <cstddef>
@@ -11,66 +11,96 @@
 
 namespace deciduous::kernels {
 
-// So many numbers are compared with all others at a time. Each has its own sums, so nothing is ever added up across.
-inline constexpr std::size_t kLanes = 8;
+// Numbers that are compared with all others come in groups of so many.
+inline constexpr std::size_t kLanes = 16;
 
 [[nodiscard]] constexpr std::size_t whole_vectors(std::size_t n) {
     return (n + kLanes - 1) / kLanes * kLanes;
 }
 
-// The values of these numbers.
-void to_values(float const* numbers, std::size_t n, Value* values);
-
 struct Range {
     Ordered lowest;
     Ordered highest;
 };
-// Of at least one value.
-[[nodiscard]] Range find_range(Ordered const* values, std::size_t n);
 
-// For each of the numbers, how many of them are smaller; n is a multiple of kLanes. Quadratic, but for some dozens
-// nothing is faster.
-void count_smaller(Ordered const* numbers, std::size_t n, std::uint32_t* n_smaller);
-
-// Of n values, those above each of kLanes bounds: how many there are, and the least of them, or to_ordered(kNoValue).
-struct Above {
-    std::uint32_t n[kLanes];
-    Ordered least[kLanes];
-};
-void look_above(Ordered const* bounds, Ordered const* values, std::size_t n, Above& found);
-
-// How many of the values are this one.
-[[nodiscard]] std::uint32_t count_equal(Ordered value, Ordered const* values, std::size_t n);
-
-// For each of kLanes thresholds, how many of n values are at or below it.
-void count_below(Ordered const* thresholds, Ordered const* values, std::size_t n, std::uint32_t* counts);
-
-// rank(key, float_bits(value)) of each value, as to_ordered has it.
-void rank_values(Ordered const* values, std::size_t n, Key key, Ordered* ranks);
-
-// rank(key, word) of each word, as to_ordered has it.
-void rank_words(std::uint32_t const* words, std::size_t n, Key key, Ordered* ranks);
-
-// The places of the numbers from one bound to another; how many they are. There is room for all.
-[[nodiscard]] std::size_t find_within(Ordered from, Ordered to, Ordered const* numbers, std::size_t n,
-                                      std::uint32_t* places);
-
-// How many of the words have this bit set.
-[[nodiscard]] std::uint64_t count_bit(std::uint64_t const* words, std::size_t n, unsigned bit);
-
-// Of 64 words, makes bit j of word i bit i of word j.
-void transpose(std::uint64_t* square);
-
-// For each of the sets, how many bits it has in common with `bits`.
-void count_common(std::uint64_t bits, std::uint64_t const* sets, std::size_t n_sets, std::uint32_t* counts);
-
-// For each of n places, how many bits of each of the sets are at or below it: n_sets counts for each place.
-void count_up_to(std::uint64_t const* sets, std::size_t n_sets, std::uint32_t const* places, std::size_t n,
-                 std::uint32_t* counts);
-
-// The Gini scores (docs/algorithm.md, 2.7) of n splits of rows of two classes, fewer than kMaxFewRows in all; `left`
-// has two counts for each split.
 inline constexpr Count kMaxFewRows = Count{1} << 26;  // whose squares are exact in doubles
-void score_two_classes(Count const* left, std::size_t n, Count const* totals, double* scores);
+
+// What every set has.
+struct Set {
+    char const* name;
+
+    // The values of these numbers.
+    void (*to_values)(float const* numbers, std::size_t n, Value* values);
+
+    // The range of at least one value.
+    Range (*find_range)(Ordered const* values, std::size_t n);
+
+    // For each of the numbers, how many of them are smaller; n is a multiple of kLanes. Quadratic, but for some dozens
+    // nothing is faster.
+    void (*count_smaller)(Ordered const* numbers, std::size_t n, std::uint32_t* n_smaller);
+
+    // Of n values, those above each of some bounds: how many there are, and the least of them, or to_ordered(kNoValue).
+    void (*look_above)(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
+                       std::uint32_t* n_above, Ordered* least);
+
+    // For each of some numbers, how many of n values are at or below it, …
+    void (*count_below)(Ordered const* thresholds, std::size_t n_thresholds, Ordered const* values, std::size_t n,
+                        std::uint32_t* counts);
+    // … and how many are the same.
+    void (*count_equal)(Ordered const* wanted, std::size_t n_wanted, Ordered const* values, std::size_t n,
+                        std::uint32_t* counts);
+
+    // rank(key, float_bits(value)) of each value, and rank(key, word) of each word, as to_ordered has them.
+    void (*rank_values)(Ordered const* values, std::size_t n, Key key, Ordered* ranks);
+    void (*rank_words)(std::uint32_t const* words, std::size_t n, Key key, Ordered* ranks);
+
+    // The places of the numbers from one bound to another; how many they are. There is room for kLanes more than all.
+    std::size_t (*find_within)(Ordered from, Ordered to, Ordered const* numbers, std::size_t n, std::uint32_t* places);
+
+    // A bit for each of n numbers, 64 to a word: whether it is at or below the threshold, …
+    void (*mark_below)(Ordered threshold, Ordered const* numbers, std::size_t n, std::uint64_t* marks);
+    // … and for each of n words, whether it has this bit.
+    void (*mark_bit)(std::uint64_t const* words, std::size_t n, unsigned bit, std::uint64_t* marks);
+
+    // Divides things by their marks: those with a mark go left, the others right, each side in its order. There is room
+    // for kLanes more than all at the right; `left` may be `things`.
+    void (*divide)(std::uint64_t const* marks, std::uint32_t const* things, std::size_t n, std::uint32_t* left,
+                   std::uint32_t* right);
+    void (*divide_words)(std::uint64_t const* marks, std::uint64_t const* words, std::size_t n, std::uint64_t* left,
+                         std::uint64_t* right);
+
+    // The bits that are set, as many as there are from the lowest on, moved to where `where` has its bits.
+    std::uint64_t (*spread_bits)(std::uint64_t bits, std::uint64_t where);
+
+    // The bits in which some of the words differ from the first one.
+    std::uint64_t (*find_varying)(std::uint64_t const* words, std::size_t n);
+
+    // How many of the words have this bit set.
+    std::uint64_t (*count_bit)(std::uint64_t const* words, std::size_t n, unsigned bit);
+
+    // Of 64 words, makes bit j of word i bit i of word j.
+    void (*transpose)(std::uint64_t* square);
+
+    // For each of the sets, how many bits it has in common with `bits`.
+    void (*count_common)(std::uint64_t bits, std::uint64_t const* sets, std::size_t n_sets, std::uint32_t* counts);
+
+    // For each of n places, how many bits of each of the sets are at or below it: n_sets counts for each place.
+    void (*count_up_to)(std::uint64_t const* sets, std::size_t n_sets, std::uint32_t const* places, std::size_t n,
+                        std::uint32_t* counts);
+
+    // The Gini scores (docs/algorithm.md, 2.7) of n splits of rows of two classes, fewer than kMaxFewRows in all;
+    // `left` has two counts for each split.
+    void (*score_two_classes)(Count const* left, std::size_t n, Count const* totals, double* scores);
+};
+
+// All sets that this machine can run, the plain one first.
+struct Sets {
+    Set const* sets[3];
+    std::size_t n;
+};
+[[nodiscard]] Sets available();
+
+// The set in use.
+extern Set const* const chosen;
 
 }  // namespace deciduous::kernels

@@ -26,13 +26,13 @@ struct Tuning {
     // At most this many rows, 64 at the most, and classes are kept as sets of bits.
     std::uint32_t max_small_rows = 64;
     std::uint32_t max_small_classes = 8;
-    // The bits of attributes of two values are gathered row by row for at most this many rows.
-    std::uint32_t max_rows_with_bits = 32768;
+    // The bits of attributes of two values are gathered for at most this many rows.
+    std::uint32_t max_rows_with_bits = 1U << 18;
     // Sorting the rows takes about as long as looking so many candidates up in them, or one for so many rows.
     std::uint32_t look_ups_per_sort = 80;
     std::uint32_t rows_per_look_up = 2;
     // Codes of a column are counted where there are at least this many rows for each.
-    std::uint32_t rows_per_code = 3;
+    std::uint32_t rows_per_code = 1;
     // At most this many rows are sorted by counting for each how many are smaller.
     std::uint32_t max_counted_rows = 160;
 

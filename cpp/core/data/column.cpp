@@ -33,13 +33,6 @@ Column Column::picked(std::span<Slot const> slots) const {
     return column;
 }
 
-void Column::give(Slot slot, Value value, std::span<Slot const> free_slots) {
-    if (set(slot, value))
-        return;
-    become_plain(free_slots);
-    (void)set(slot, value);
-}
-
 void Column::resize(std::size_t n_slots) {
     if (is_coded_)
         codes_.resize(n_slots, Code{0});
@@ -57,6 +50,7 @@ bool Column::set(Slot slot, Value value) {
         return false;
     codes_[slot] = *code;
     ++uses_[*code];
+    recent_ = *code;
     return true;
 }
 

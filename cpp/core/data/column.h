@@ -53,7 +53,15 @@ public:
 
     // Gives an empty slot a value. If the dictionary has no room for it, the column gives it up, and overwrites the
     // slots that hold no row.
-    void give(Slot slot, Value value, std::span<Slot const> free_slots);
+    void give(Slot slot, Value value, std::span<Slot const> free_slots) {
+        if (is_coded_ && recent_ < values_.size() && values_[recent_] == value && uses_[recent_] > 0) {
+            codes_[slot] = recent_;
+            ++uses_[recent_];
+        } else if (!set(slot, value)) {
+            become_plain(free_slots);
+            (void)set(slot, value);
+        }
+    }
 
     // Overwrites the slot's value; a dictionary entry that no row uses any more is overwritten too.
     void clear(Slot slot);
@@ -64,6 +72,7 @@ public:
 
     // Whether all codes ever in use are 0 and 1.
     [[nodiscard]] bool is_two_valued() const { return is_coded_ && values_.size() <= 2; }
+    [[nodiscard]] std::size_t n_codes() const { return values_.size(); }  // ever in use
     [[nodiscard]] Code code(Slot slot) const { return codes_[slot]; }
     [[nodiscard]] CodedView coded() const { return {codes_.data(), values_.data()}; }
     [[nodiscard]] PlainView plain() const { return {values_.data()}; }
@@ -104,6 +113,7 @@ private:
 
     std::size_t max_codes_;
     bool is_coded_ = true;
+    Code recent_ = 0;            // coded: of the value that came last, as many are the same
     WipedVector<Code> codes_;    // coded: per slot
     WipedVector<Value> values_;  // coded: per code; plain: per slot
     std::vector<Count> uses_;    // coded: rows per code

@@ -76,6 +76,20 @@ public:
     // Where the attribute's bit is among the bits of a row, if it has one.
     [[nodiscard]] std::optional<std::size_t> bit_of(Attribute attribute) const { return row_bits_.place(attribute); }
 
+    // Of an attribute that has two values at most: the values of rows whose bit is clear, and set. Else nothing.
+    struct BitValues {
+        Value clear;
+        Value set;
+    };
+    [[nodiscard]] std::optional<BitValues> values_of_bits(Attribute attribute) const {
+        Column const* const column = numeric_column(attribute);
+        if (column == nullptr)
+            return BitValues{kIndicatorOff, kIndicatorOn};
+        if (!bit_of(attribute))
+            return std::nullopt;
+        return BitValues{column->coded().values[0], column->coded().values[column->n_codes() - 1]};
+    }
+
     [[nodiscard]] Value value(Slot slot, Attribute attribute) const {
         AttributeSource const source = schema_.source(attribute);
         return source.value(columns_[source.column][slot]);

@@ -20,7 +20,7 @@ namespace deciduous {
 class Occupancy {
 public:
     explicit Occupancy(Params const& params)
-        : params_(params), numbers_(params.n_trees), ranks_(params.n_trees), near_(params.n_trees) {
+        : params_(params), numbers_(params.n_trees), ranks_(params.n_trees), near_(params.n_trees + kernels::kLanes) {
         std::iota(numbers_.begin(), numbers_.end(), 0U);
         // Ranks are uniform: so many are likely to be enough.
         double const n_wanted = params.trees_per_row;
@@ -31,7 +31,7 @@ public:
     // The trees of a row, until the next call.
     [[nodiscard]] std::span<std::uint32_t const> trees_of(RowId id) {
         Key const row = hash(params_.seed, kOccupancy, static_cast<std::uint64_t>(id));
-        kernels::rank_words(numbers_.data(), numbers_.size(), row, ranks_.data());
+        kernels::chosen->rank_words(numbers_.data(), numbers_.size(), row, ranks_.data());
         std::size_t n_near = take_up_to(guess_);
         if (n_near < params_.trees_per_row)
             n_near = take_up_to(kHighest);
@@ -44,8 +44,8 @@ public:
 private:
     // Those trees whose ranks are not higher; how many they are.
     std::size_t take_up_to(Ordered bound) {
-        return kernels::find_within(std::numeric_limits<Ordered>::min(), bound, ranks_.data(), ranks_.size(),
-                                    near_.data());
+        return kernels::chosen->find_within(std::numeric_limits<Ordered>::min(), bound, ranks_.data(), ranks_.size(),
+                                            near_.data());
     }
 
     static constexpr Ordered kHighest = std::numeric_limits<Ordered>::max();

@@ -16,6 +16,16 @@
 
 namespace deciduous {
 
+// The bits of some rows, word by word: word w of row i is `word(w)[i]`.
+struct BitColumns {
+    std::uint64_t* words = nullptr;
+    std::size_t n_rows = 0;  // from one word's beginning to the next one's: those of these rows and others
+    [[nodiscard]] bool empty() const { return words == nullptr; }
+    [[nodiscard]] std::uint64_t* word(std::size_t w) const { return words + w * n_rows; }
+    // Those of rows from some place on.
+    [[nodiscard]] BitColumns from(std::size_t place) const { return {empty() ? nullptr : words + place, n_rows}; }
+};
+
 class RowBits {
 public:
     using Bits = std::uint64_t;

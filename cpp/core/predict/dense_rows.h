@@ -40,7 +40,7 @@ public:
 private:
     void encode(Matrix const& rows, std::size_t begin, std::size_t n, std::size_t place) {
         auto const columns = schema_.columns();
-        kernels::to_values(rows.row(begin), n * columns.size(), encoded_.data());
+        kernels::chosen->to_values(rows.row(begin), n * columns.size(), encoded_.data());
         for (std::size_t column = 0; column < columns.size(); ++column) {
             auto const [first, n_categories] = columns[column];
             std::size_t const its_place = place + first * rows_per_block_;

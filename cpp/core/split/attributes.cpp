@@ -24,7 +24,7 @@ void ActiveAttributes::retire(Attribute attribute) {
 void AttributeOrder::start(std::span<Attribute const> attributes, Key node, std::size_t n_wanted) {
     attributes_.assign(attributes.begin(), attributes.end());  // retiring moves them
     ranks_.resize(attributes.size());
-    kernels::rank_words(attributes_.data(), attributes_.size(), hash(node, kAttribute), ranks_.data());
+    kernels::chosen->rank_words(attributes_.data(), attributes_.size(), hash(node, kAttribute), ranks_.data());
     order_.start(ranks_, static_cast<double>(n_wanted));
 }
 

@@ -18,7 +18,7 @@ void Candidates::score(Scoring const& scoring) {
     scores_.resize(std::max(scores_.size(), n));
     if (n_classes_ == 2 && scoring.criterion == Criterion::gini && scoring.class_weights.empty() &&
         sum(scoring.totals) < kernels::kMaxFewRows) {
-        kernels::score_two_classes(left_.data(), n, scoring.totals.data(), scores_.data());
+        kernels::chosen->score_two_classes(left_.data(), n, scoring.totals.data(), scores_.data());
         return;
     }
     for (std::size_t i = 0; i < n; ++i)

@@ -4,18 +4,19 @@
 
 namespace deciduous {
 
-void ClassValues::gather(NodeRows const& node, Attribute attribute) {
-    std::size_t const n = node.size();
+void ClassValues::gather(Dataset const& data, Attribute attribute, std::span<Slot const> slots,
+                         std::span<std::uint32_t const> ends) {
+    std::size_t const n = slots.size();
     std::size_t const n_padded = kernels::whole_vectors(n);
-    ends_ = node.ends;
+    n_rows_ = n;
+    ends_ = ends;
     Ordered* const values = values_.take(n_padded);
-    node.data.visit(attribute, [&](auto view) {
-        Slot const* const slots = node.slots.data();
+    data.visit(attribute, [&](auto view) {
         for (std::size_t i = 0; i < n; ++i)
             values[i] = to_ordered(view(slots[i]));
     });
     std::fill(values + n, values + n_padded, to_ordered(kNoValue));
-    range_ = kernels::find_range(values, n);
+    range_ = n == 0 ? kernels::Range{} : kernels::chosen->find_range(values, n);
 }
 
 }  // namespace deciduous

@@ -16,14 +16,14 @@ namespace deciduous {
 
 struct NodeRows {
     Dataset const& data;
-    Key key;                                   // of the node
-    std::span<Slot const> slots;               // class after class
-    std::span<std::uint32_t const> ends;       // of the classes among the slots
-    std::span<Count const> totals;             // rows per class, by weight
-    std::span<Count const> weights = {};       // of the slots; empty if all of them are 1
-    std::span<RowBits::Bits const> bits = {};  // of the slots, if they were gathered: word by word
-    SmallNode const* small = nullptr;          // that the rows are of, if they are few
-    RowSet set = 0;                            // the rows within it
+    Key key;                              // of the node
+    std::span<Slot const> slots;          // class after class
+    std::span<std::uint32_t const> ends;  // of the classes among the slots
+    std::span<Count const> totals;        // rows per class, by weight
+    std::span<Count const> weights = {};  // of the slots; empty if all of them are 1
+    BitColumns bits = {};                 // of the slots, if they were gathered
+    SmallNode const* small = nullptr;     // that the rows are of, if they are few
+    RowSet set = 0;                       // the rows within it
 
     [[nodiscard]] std::size_t size() const { return slots.size(); }
     [[nodiscard]] std::size_t n_classes() const { return ends.size(); }
@@ -40,11 +40,12 @@ struct NodeRows {
 // The values of an attribute on a node, in the order of its slots. As many that are none follow as make vectors full.
 class ClassValues {
 public:
-    void gather(NodeRows const& node, Attribute attribute);
+    void gather(Dataset const& data, Attribute attribute, std::span<Slot const> slots,
+                std::span<std::uint32_t const> ends);
 
-    [[nodiscard]] std::span<Ordered const> all() const { return {values_.data(), ends_.back()}; }
+    [[nodiscard]] std::span<Ordered const> all() const { return {values_.data(), n_rows_}; }
     [[nodiscard]] std::span<Ordered const> all_padded() const {
-        return {values_.data(), kernels::whole_vectors(ends_.back())};
+        return {values_.data(), kernels::whole_vectors(n_rows_)};
     }
     [[nodiscard]] std::span<Ordered const> of_class(std::size_t y) const {
         std::size_t const begin = y == 0 ? 0 : ends_[y - 1];
@@ -62,6 +63,7 @@ public:
 
 private:
     ScratchBuffer<Ordered> values_;
+    std::size_t n_rows_ = 0;
     std::span<std::uint32_t const> ends_;  // of the classes
     kernels::Range range_{};
 };

@@ -19,8 +19,8 @@ void RankOrder::start(std::span<Ordered const> ranks, double n_wanted) {
     n_sorted_ = 0;
     place_ = 0;
     bound_ = kLowest;
-    if (taken_.size() < ranks.size())
-        taken_.resize(ranks.size());
+    if (taken_.size() < ranks.size() + kernels::kLanes)
+        taken_.resize(ranks.size() + kernels::kLanes);
     // Ranks are uniform: so many are likely to be below this.
     double const share = (n_wanted + 2 * std::sqrt(n_wanted) + 2) / static_cast<double>(ranks.size() + 1);
     step_ = share < 0.5 ? static_cast<std::int64_t>(share * 0x1p32) + 1 : kHighest - kLowest + 1;
@@ -30,8 +30,8 @@ bool RankOrder::take_more() {
     if (bound_ > kHighest)
         return false;
     std::int64_t const last = std::min(bound_ + step_ - 1, kHighest);
-    n_sorted_ = kernels::find_within(static_cast<Ordered>(bound_), static_cast<Ordered>(last), ranks_.data(),
-                                     ranks_.size(), taken_.data());
+    n_sorted_ = kernels::chosen->find_within(static_cast<Ordered>(bound_), static_cast<Ordered>(last), ranks_.data(),
+                                             ranks_.size(), taken_.data());
     place_ = 0;
     bound_ = last + 1;
     sort_taken();
@@ -57,7 +57,7 @@ void RankOrder::sort_taken() {
         taken_ranks_[i] = ranks_[taken_[i]];
     std::fill(taken_ranks_.begin() + static_cast<std::ptrdiff_t>(n),
               taken_ranks_.begin() + static_cast<std::ptrdiff_t>(n_padded), static_cast<Ordered>(kHighest));
-    kernels::count_smaller(taken_ranks_.data(), n_padded, n_smaller_.data());
+    kernels::chosen->count_smaller(taken_ranks_.data(), n_padded, n_smaller_.data());
     for (std::size_t i = 0; i < n; ++i)
         sorted_[n_smaller_[i]] = taken_[i];
 }

@@ -22,14 +22,19 @@ public:
 
     // The place of the next one among the ranks, or kNone. Of several with one rank, one comes.
     [[nodiscard]] std::size_t next() {
-        while (true) {
-            while (place_ < n_sorted_)
-                if (std::uint32_t const its = sorted_[place_++]; its != kHole)
-                    return its;
+        while (place_ == n_sorted_)
             if (!take_more())
                 return kNone;
-        }
+        std::uint32_t const its = sorted_[place_];
+        std::size_t const begin = place_++;
+        while (place_ < n_sorted_ && sorted_[place_] == kHole)
+            ++place_;
+        n_alike_ = place_ - begin;
+        return its;
     }
+
+    // How many have the rank of the last one that came.
+    [[nodiscard]] std::size_t n_alike() const { return n_alike_; }
 
 private:
     static constexpr std::uint32_t kHole = ~std::uint32_t{0};
@@ -46,6 +51,7 @@ private:
     std::vector<std::uint32_t> sorted_;
     std::size_t n_sorted_ = 0;
     std::size_t place_ = 0;
+    std::size_t n_alike_ = 0;
 };
 
 }  // namespace deciduous

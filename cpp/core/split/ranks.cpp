@@ -42,7 +42,7 @@ Rank LastWanted::operator()(std::vector<Ordered>& ranks, std::size_t n_wanted) {
     }
     ranks.resize(kernels::whole_vectors(n), std::numeric_limits<Ordered>::max());
     n_smaller_.resize(kMaxCounted);
-    kernels::count_smaller(ranks.data(), ranks.size(), n_smaller_.data());
+    kernels::chosen->count_smaller(ranks.data(), ranks.size(), n_smaller_.data());
     auto const last = std::find(n_smaller_.begin(), n_smaller_.end(), static_cast<std::uint32_t>(n_wanted - 1));
     return from_ordered(ranks[static_cast<std::size_t>(last - n_smaller_.begin())]);
 }

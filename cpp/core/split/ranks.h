@@ -23,7 +23,7 @@ public:
 
     // The ranks of many values, as to_ordered has them.
     void find(Ordered const* values, std::size_t n, Ordered* ranks) const {
-        kernels::rank_values(values, n, key_, ranks);
+        kernels::chosen->rank_values(values, n, key_, ranks);
     }
 
 private:

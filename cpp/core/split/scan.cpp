@@ -15,7 +15,7 @@ void FoundCuts::sort() {
         values[i] = to_ordered(cuts_[i].value);
     std::fill(values + n, values + n_padded, to_ordered(kNoValue));
     n_smaller_.resize(kMaxCounted);
-    kernels::count_smaller(values, n_padded, n_smaller_.data());
+    kernels::chosen->count_smaller(values, n_padded, n_smaller_.data());
     sorted_.resize(n);
     for (std::size_t i = 0; i < n; ++i)
         sorted_[n_smaller_[i]] = cuts_[i];

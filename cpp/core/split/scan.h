@@ -42,6 +42,7 @@ public:
 
     bool are_boundaries = false;
     Rank bound = 0;
+    Rank last_sampled = 0;  // valid candidates of higher ranks are not in the sample
 
     void start(std::size_t n_classes) {
         n_classes_ = n_classes;
@@ -142,24 +143,21 @@ struct ScanScratch {
     RankOrder order;
     LastWanted last_wanted;
     std::vector<Ordered> ranks;
+    std::vector<Ordered> valid_ranks;
     std::vector<Ordered> few_ranks;
     std::vector<std::uint32_t> valid_places;
     std::vector<RowSet> class_sets;
     ScratchBuffer<Ordered> valid_values;
     std::vector<Count> left;
-    // Values that are looked up, their classes, and what is around them, class by class. Here, and not where they are
+    // Values that are looked up, the next ones, and what is above them, class by class. Here, and not where they are
     // used, so that nothing is left of them on a stack.
     std::array<Ordered, kernels::kLanes> here{};
-    std::array<Ordered, kernels::kLanes> bounds{};
     std::array<Ordered, kernels::kLanes> next{};
-    kernels::Above above{};
-    std::array<std::uint32_t, kernels::kLanes> own_class{};
-    struct Surroundings {
-        std::array<Count, kernels::kLanes> n_below_or_at;
-        std::array<Count, kernels::kLanes> n_at;
-        std::array<Ordered, kernels::kLanes> next;
+    struct Above {
+        std::array<Count, kernels::kLanes> n;
+        std::array<Ordered, kernels::kLanes> least;
     };
-    std::vector<Surroundings> around;
+    std::vector<Above> above;
     ScratchBuffer<Value> arrivals;
 
     // Overwrites values of rows, some of which may just have been deleted.
@@ -170,10 +168,9 @@ struct ScanScratch {
         values.wipe_values();
         table.wipe_values();
         valid_values.wipe_written();
-        for (auto* const lanes : {&here, &bounds, &next})
+        for (auto* const lanes : {&here, &next})
             wipe(lanes->data(), lanes->size());
-        wipe(&above, 1);
-        wipe(around.data(), around.size());
+        wipe(above.data(), above.size());
         arrivals.wipe_written();
     }
 };

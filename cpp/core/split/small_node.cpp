@@ -19,7 +19,8 @@ RowSet SmallNode::all() const {
 }
 
 AttributeList SmallNode::take(Dataset const& data, std::span<Slot const> rows,
-                              std::span<std::uint32_t const> class_ends, std::span<Attribute const> others) {
+                              std::span<std::uint32_t const> class_ends, std::span<Attribute const> others,
+                              BitColumns bits) {
     n_rows_ = rows.size();
     std::ranges::copy(rows, slots_.begin());
     classes_.resize(class_ends.size());
@@ -29,28 +30,24 @@ AttributeList SmallNode::take(Dataset const& data, std::span<Slot const> rows,
     if (lists_.size() < data.n_attributes())
         lists_.resize(data.n_attributes());
     n_listed_ = 0;
-    find_bits(data);
+    find_bits(data, bits);
     find_indicators(data);
     AttributeList const list{0, n_listed_, others.size()};
     std::ranges::copy(others, lists_.begin() + static_cast<std::ptrdiff_t>(n_listed_));
     return list;
 }
 
-void SmallNode::find_bits(Dataset const& data) {
+void SmallNode::find_bits(Dataset const& data, BitColumns gathered) {
     RowBits const& bits = data.row_bits();
     std::array<RowBits::Bits, kMaxRows> square;
     for (std::size_t word = 0; word < bits.n_words(); ++word) {
-        RowBits::Bits const first = bits.row(slots_[0])[word];
-        RowBits::Bits varying = 0;
-        for (std::size_t i = 0; i < n_rows_; ++i) {
-            square[i] = bits.row(slots_[i])[word];
-            varying |= square[i] ^ first;
-        }
-        varying &= bits.in_use(word);
+        for (std::size_t i = 0; i < n_rows_; ++i)
+            square[i] = gathered.empty() ? bits.row(slots_[i])[word] : gathered.word(word)[i];
+        RowBits::Bits varying = kernels::chosen->find_varying(square.data(), n_rows_) & bits.in_use(word);
         if (varying == 0)
             continue;
         std::fill(square.begin() + static_cast<std::ptrdiff_t>(n_rows_), square.end(), RowBits::Bits{0});
-        kernels::transpose(square.data());
+        kernels::chosen->transpose(square.data());
         for (; varying != 0; varying &= varying - 1) {
             auto const bit = static_cast<std::size_t>(std::countr_zero(varying));
             Attribute const attribute = bits.attribute(word * RowBits::kBitsPerWord + bit);

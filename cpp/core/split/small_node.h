@@ -32,9 +32,9 @@ public:
     static constexpr std::size_t kMaxRows = 64;
 
     // Takes rows, class after class, in place of the former ones, and finds the binary attributes that vary among them.
-    // `others` are the attributes beside them that may.
+    // `others` are the attributes beside them that may. `bits` are those of the rows, if they were gathered.
     AttributeList take(Dataset const& data, std::span<Slot const> rows, std::span<std::uint32_t const> class_ends,
-                       std::span<Attribute const> others);
+                       std::span<Attribute const> others, BitColumns bits);
 
     [[nodiscard]] RowSet all() const;
     [[nodiscard]] Slot slot(std::size_t i) const { return slots_[i]; }
@@ -61,7 +61,7 @@ public:
     void retire(AttributeList& list, Attribute attribute);
 
 private:
-    void find_bits(Dataset const& data);
+    void find_bits(Dataset const& data, BitColumns gathered);
     void find_indicators(Dataset const& data);
 
     std::size_t n_rows_ = 0;

@@ -53,7 +53,7 @@ void Table::sort_by_counting(NodeRows const& node, ClassValues const& values) {
     std::size_t const n_rows = node.size();
     auto const all = values.all_padded();
     places_.resize(all.size());
-    kernels::count_smaller(all.data(), all.size(), places_.data());
+    kernels::chosen->count_smaller(all.data(), all.size(), places_.data());
     // Rows of one value have one place, and the next value's place is as far behind as there are rows at this one.
     with_classes(node.n_classes(), [&](auto n_classes) {
         start(n_classes, n_rows);

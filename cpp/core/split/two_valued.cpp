@@ -21,19 +21,19 @@ void count_rows(NodeRows const& node, IsHigh const& is_high, std::vector<Count>&
 bool count_bits(NodeRows const& node, Attribute attribute, std::vector<Count>& n_set) {
     auto const bit = node.data.bit_of(attribute);
     if (node.small != nullptr && (bit || node.data.numeric_column(attribute) == nullptr)) {
-        kernels::count_common(node.small->column(attribute) & node.set, node.small->classes().data(), n_set.size(),
-                              n_set.data());
+        kernels::chosen->count_common(node.small->column(attribute) & node.set, node.small->classes().data(),
+                                      n_set.size(), n_set.data());
         return true;
     }
     if (node.bits.empty() || !bit)
         return false;
-    RowBits::Bits const* const words = node.bits.data() + *bit / RowBits::kBitsPerWord * node.size();
+    RowBits::Bits const* const words = node.bits.word(*bit / RowBits::kBitsPerWord);
     auto const shift = static_cast<unsigned>(*bit % RowBits::kBitsPerWord);
     if (!node.weights.empty())
         count_rows(node, [&](std::size_t i) { return (words[i] >> shift & 1) != 0; }, n_set);
     else
         node.for_each_class([&](std::size_t y, std::size_t begin, std::size_t end) {
-            n_set[y] = static_cast<Count>(kernels::count_bit(words + begin, end - begin, shift));
+            n_set[y] = static_cast<Count>(kernels::chosen->count_bit(words + begin, end - begin, shift));
         });
     return true;
 }

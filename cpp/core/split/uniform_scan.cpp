@@ -1,7 +1,6 @@
 #include "split/uniform_scan.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/kernels.h"
 #include "split/arrivals.h"
@@ -23,7 +22,7 @@ public:
             scratch_.pair.values = *values;
             return take_pair(request, candidates);
         }
-        scratch_.values.gather(node_, attribute_);
+        scratch_.values.gather(node_.data, attribute_, node_.slots, node_.ends);
         if (scratch_.values.is_constant())
             return Finding::constant;
         find_thresholds(request);
@@ -32,7 +31,7 @@ public:
     }
 
     void find_again(UniformRequest const& request) {
-        scratch_.values.gather(node_, attribute_);
+        scratch_.values.gather(node_.data, attribute_, node_.slots, node_.ends);
         find_thresholds(request);
     }
 
@@ -56,7 +55,9 @@ private:
 
     [[nodiscard]] Count count_equal(Ordered value) const {
         auto const values = scratch_.values.all();
-        return kernels::count_equal(value, values.data(), values.size());
+        Count n_equal = 0;
+        kernels::chosen->count_equal(&value, 1, values.data(), values.size(), &n_equal);
+        return n_equal;
     }
 
     // The range of the numbers, and how many rows hold its ends.
@@ -98,25 +99,22 @@ private:
     // Rows per class at or below each threshold.
     void count() {
         std::size_t const n = found().size();
-        for (std::size_t begin = 0; begin < n; begin += kernels::kLanes) {
-            std::array<Ordered, kernels::kLanes> points{};
-            std::array<Count, kernels::kLanes> counts{};
-            std::size_t const n_points = std::min(kernels::kLanes, n - begin);
-            for (std::size_t i = 0; i < n_points; ++i)
-                points[i] = to_ordered(found().threshold(begin + i));
-            node_.for_each_class([&](std::size_t y, std::size_t first, std::size_t) {
-                count_class(points, scratch_.values.of_class(y), first, counts);
-                for (std::size_t i = 0; i < n_points; ++i)
-                    found().left(begin + i)[y] = counts[i];
-            });
-            wipe(points.data(), points.size());
-        }
+        Ordered* const points = scratch_.valid_values.take(n);
+        for (std::size_t i = 0; i < n; ++i)
+            points[i] = to_ordered(found().threshold(i));
+        scratch_.left.resize(std::max(scratch_.left.size(), n));
+        Count* const counts = scratch_.left.data();
+        node_.for_each_class([&](std::size_t y, std::size_t first, std::size_t) {
+            count_class({points, n}, scratch_.values.of_class(y), first, counts);
+            for (std::size_t i = 0; i < n; ++i)
+                found().left(i)[y] = counts[i];
+        });
     }
 
     void count_class(std::span<Ordered const> points, std::span<Ordered const> values, std::size_t first_row,
-                     std::span<Count> counts) const {
+                     Count* counts) const {
         if (node_.weights.empty()) {
-            kernels::count_below(points.data(), values.data(), values.size(), counts.data());
+            kernels::chosen->count_below(points.data(), points.size(), values.data(), values.size(), counts);
             return;
         }
         for (std::size_t i = 0; i < points.size(); ++i) {

@@ -37,7 +37,7 @@ public:
             return take_pair(candidates);
         }
         if (!is_by_codes()) {
-            scratch_.values.gather(node_, attribute_);
+            scratch_.values.gather(node_.data, attribute_, node_.slots, node_.ends);
             if (scratch_.values.is_constant())
                 return Finding::constant;
             if (!request.is_recorded && sort_few(request.n_thresholds, candidates))
@@ -45,7 +45,7 @@ public:
             if (look_up(request)) {
                 offer_found(request.n_thresholds, candidates);
                 if (request.is_recorded)
-                    finish_found();
+                    finish_found(request.n_thresholds);
                 return Finding::cuts;
             }
         }
@@ -55,6 +55,7 @@ public:
 
     void find_cuts_again(bool are_boundaries, Rank bound) {
         gather_and_tabulate();
+        find_valid();
         take_cuts(are_boundaries, bound);
     }
 
@@ -80,7 +81,7 @@ private:
     }
 
     void gather_and_tabulate() {
-        scratch_.values.gather(node_, attribute_);
+        scratch_.values.gather(node_.data, attribute_, node_.slots, node_.ends);
         table().sort(node_, scratch_.values, tuning_.max_counted_rows);
     }
 
@@ -122,7 +123,7 @@ private:
             return false;
         auto const values = scratch_.values.all_padded();
         std::array<std::uint32_t, SmallNode::kMaxRows> places;
-        kernels::count_smaller(values.data(), values.size(), places.data());
+        kernels::chosen->count_smaller(values.data(), values.size(), places.data());
         Ordered* const sorted = scratch_.valid_values.take(2 * SmallNode::kMaxRows);
         auto& sets = scratch_.class_sets;
         sets.assign(n_classes_, 0);
@@ -153,22 +154,23 @@ private:
             places[n] = static_cast<std::uint32_t>(std::countr_zero(valid));
             values[n] = sorted[places[n]];
         }
-        scratch_.ranks.resize(n);
-        ranks_.find(values, n, scratch_.ranks.data());
+        auto& ranks = scratch_.valid_ranks;
+        ranks.resize(n);
+        ranks_.find(values, n, ranks.data());
         Rank const last = last_valid(n_thresholds);
         std::size_t n_sampled = 0;
         for (std::size_t i = 0; i < n; ++i) {  // without branches, as their outcomes would be random
             places[n_sampled] = places[i];
-            scratch_.ranks[n_sampled] = scratch_.ranks[i];
-            n_sampled += from_ordered(scratch_.ranks[i]) <= last ? 1 : 0;
+            ranks[n_sampled] = ranks[i];
+            n_sampled += from_ordered(ranks[i]) <= last ? 1 : 0;
         }
         Count* const left = candidates.append_many(n_sampled, [&](std::size_t i, Candidate& its) {
             its.attribute = attribute_;
             its.value = from_ordered(sorted[places[i]]);
             its.next = from_ordered(sorted[places[i] + 1]);
-            its.rank = from_ordered(scratch_.ranks[i]);
+            its.rank = from_ordered(ranks[i]);
         });
-        kernels::count_up_to(scratch_.class_sets.data(), n_classes_, places.data(), n_sampled, left);
+        kernels::chosen->count_up_to(scratch_.class_sets.data(), n_classes_, places.data(), n_sampled, left);
     }
 
     // ------------------------------------------------------------------------------------------------- by the table
@@ -189,46 +191,50 @@ private:
             return take_pair(candidates);
         }
         find_valid();
-        offer_table(last_valid(request.n_thresholds), candidates);
+        scratch_.cuts.last_sampled = last_valid(request.n_thresholds);
+        offer_table(candidates);
         if (request.is_recorded)
             choose_cuts(n_wanted(request));
         return Finding::cuts;
     }
 
-    // The places and ranks of the valid candidates in the table.
+    // The ranks of all values of the table, and the places and ranks of the valid candidates among them.
     void find_valid() {
+        std::size_t const n_values = table().size();
+        scratch_.ranks.resize(n_values);
+        ranks_.find(table().values(), n_values, scratch_.ranks.data());
         auto& places = scratch_.valid_places;
-        places.resize(table().size());
-        Ordered* const values = scratch_.valid_values.take(table().size());
+        auto& valid_ranks = scratch_.valid_ranks;
+        places.resize(n_values);
+        valid_ranks.resize(n_values);
         std::size_t n = 0;
-        for (std::size_t i = 0; i + 1 < table().size(); ++i) {
+        for (std::size_t i = 0; i + 1 < n_values; ++i) {  // without branches, as their outcomes would be random
             places[n] = static_cast<std::uint32_t>(i);
-            values[n] = table().values()[i];
+            valid_ranks[n] = scratch_.ranks[i];
             n += is_valid(i) ? 1 : 0;
         }
         places.resize(n);
-        scratch_.ranks.resize(n);
-        ranks_.find(values, n, scratch_.ranks.data());
+        valid_ranks.resize(n);
     }
 
     // The rank of the last of the valid candidates that are wanted.
     Rank last_valid(std::uint32_t n_candidates) {
-        scratch_.few_ranks = scratch_.ranks;
+        scratch_.few_ranks = scratch_.valid_ranks;
         return scratch_.last_wanted(scratch_.few_ranks, n_candidates);
     }
 
-    void offer_table(Rank last, Candidates& candidates) {
+    void offer_table(Candidates& candidates) {
         auto& left = scratch_.left;
         left.assign(n_classes_, 0);
-        auto const& places = scratch_.valid_places;
-        for (std::size_t candidate = 0, i = 0; candidate < places.size(); ++candidate) {
-            for (; i <= places[candidate]; ++i)
+        std::size_t i = 0;
+        for (std::uint32_t const place : scratch_.valid_places) {
+            for (; i <= place; ++i)
                 for (std::size_t y = 0; y < n_classes_; ++y)
                     left[y] += table().counts(i)[y];
-            Rank const its_rank = from_ordered(scratch_.ranks[candidate]);
-            if (its_rank <= last)
+            Rank const its_rank = from_ordered(scratch_.ranks[place]);
+            if (its_rank <= scratch_.cuts.last_sampled)
                 std::copy_n(left.data(), std::size_t{n_classes_},
-                            candidates.append(attribute_, table().value(i - 1), table().value(i), its_rank));
+                            candidates.append(attribute_, table().value(place), table().value(place + 1), its_rank));
         }
     }
 
@@ -241,7 +247,7 @@ private:
         if (are_boundaries)
             take_cuts(true, kEverything);
         else if (n_valid == n)
-            take_cuts(false, from_ordered(*std::ranges::max_element(scratch_.ranks)));
+            take_cuts(false, from_ordered(*std::ranges::max_element(scratch_.valid_ranks)));
         else
             take_cuts(false, last_valid(n));
     }
@@ -259,7 +265,7 @@ private:
                 left[y] += at[y];
             bool const is_last = i + 1 == table().size();
             Value const value = table().value(i);
-            Rank const its_rank = ranks_(value);
+            Rank const its_rank = from_ordered(scratch_.ranks[i]);
             if (are_boundaries ? is_last || !is_valid(i) : value == kMissing || its_rank > bound)
                 continue;
             Count* const counts = cuts.append(value, is_last ? kNoValue : table().value(i + 1), its_rank);
@@ -295,7 +301,7 @@ private:
         scratch_.cuts.start(n_classes_);
         scratch_.valid_places.resize(values.size());
         n_valid_ = 0;
-        for (std::size_t n_looked = 0; n_valid_ < n; n_looked += kernels::kLanes) {
+        for (std::size_t n_looked = 0; n_valid_ < n; n_looked += kAtOnce) {
             std::size_t const n_taken = take_next();
             if (n_taken == 0 || static_cast<double>(n_looked) > 2 * n_most)
                 return false;
@@ -312,21 +318,37 @@ private:
         return y;
     }
 
-    // Appends the next few values as cuts; how many there are.
+    // So many candidates are looked up at a time.
+    static constexpr std::size_t kAtOnce = 8;
+
+    // Appends the next few values as cuts, with the rows at them; how many there are.
     std::size_t take_next() {
         auto const values = scratch_.values.all();
         std::size_t n = 0;
-        while (n < kernels::kLanes) {
+        while (n < kAtOnce) {
             std::size_t const place = scratch_.order.next();
             if (place == RankOrder::kNone)
                 break;
             if (values[place] >= to_ordered(kMissing))
                 continue;
-            scratch_.here[n] = values[place];
-            scratch_.own_class[n++] = class_of(place);
-            scratch_.cuts.append(from_ordered(values[place]), kNoValue, from_ordered(scratch_.ranks[place]));
+            scratch_.here[n++] = values[place];
+            Count* const at =
+                scratch_.cuts.append(from_ordered(values[place]), kNoValue, from_ordered(scratch_.ranks[place])) +
+                n_classes_;
+            if (scratch_.order.n_alike() == 1) {
+                std::fill_n(at, std::size_t{n_classes_}, Count{0});
+                at[class_of(place)] = 1;
+            } else {
+                for (std::size_t y = 0; y < n_classes_; ++y)
+                    count_equal(y, &values[place], 1, at + y);
+            }
         }
         return n;
+    }
+
+    void count_equal(std::size_t y, Ordered const* wanted, std::size_t n_wanted, Count* counts) const {
+        auto const values = scratch_.values.of_class(y);
+        kernels::chosen->count_equal(wanted, n_wanted, values.data(), values.size(), counts);
     }
 
     // Looks the last few cuts up in the rows, and notes which are valid candidates. Without branches, as their outcomes
@@ -334,56 +356,28 @@ private:
     void look_around(std::size_t n) {
         FoundCuts& cuts = scratch_.cuts;
         std::size_t const first = cuts.size() - n;
-        auto& found = scratch_.around;
-        found.resize(n_classes_);
+        auto& above = scratch_.above;
+        above.resize(n_classes_);
         auto& next = scratch_.next;
         next.fill(to_ordered(kNoValue));
         for (std::size_t y = 0; y < n_classes_; ++y) {
-            look_around_in_class(static_cast<std::uint32_t>(y), n);
-            for (std::size_t i = 0; i < kernels::kLanes; ++i)
-                next[i] = std::min(next[i], found[y].next[i]);
+            auto const values = scratch_.values.of_class(y);
+            kernels::chosen->look_above(scratch_.here.data(), n, values.data(), values.size(), above[y].n.data(),
+                                        above[y].least.data());
+            for (std::size_t i = 0; i < n; ++i)
+                next[i] = std::min(next[i], above[y].least[i]);
         }
         for (std::size_t i = 0; i < n; ++i) {
             Count* const counts = cuts.left(first + i);
             for (std::size_t y = 0; y < n_classes_; ++y) {
-                counts[y] = found[y].n_below_or_at[i];
-                counts[n_classes_ + y] = found[y].n_at[i];
-                counts[2 * n_classes_ + y] = found[y].next[i] == next[i] ? 1 : 0;
+                counts[y] = static_cast<Count>(scratch_.values.of_class(y).size()) - above[y].n[i];
+                counts[2 * n_classes_ + y] = above[y].least[i] == next[i] ? 1 : 0;  // how many there are comes later
             }
             bool const is_mixed = is_valid_candidate(
                 n_classes_, [&](std::size_t y) { return (counts[n_classes_ + y] | counts[2 * n_classes_ + y]) != 0; });
             cuts[first + i].next = from_ordered(next[i]);
             scratch_.valid_places[n_valid_] = static_cast<std::uint32_t>(first + i);
             n_valid_ += is_mixed & (next[i] != to_ordered(kNoValue)) ? 1 : 0;
-        }
-    }
-
-    // Of a value's own class the rows above it are looked at; of another class those at it, too, as there are hardly
-    // any such: if there are, they are looked at once more. How many rows of its own class are at a value is not known
-    // yet, but one is.
-    void look_around_in_class(std::uint32_t y, std::size_t n) {
-        auto const values = scratch_.values.of_class(y);
-        auto const n_rows = static_cast<Count>(values.size());
-        ScanScratch::Surroundings& its = scratch_.around[y];
-        auto& bounds = scratch_.bounds;
-        for (std::size_t i = 0; i < n; ++i)
-            bounds[i] = scratch_.here[i] - (scratch_.own_class[i] == y ? 0 : 1);
-        kernels::Above& above = scratch_.above;
-        kernels::look_above(bounds.data(), values.data(), values.size(), above);
-        bool is_shared = false;  // whether some value is of two classes
-        for (std::size_t i = 0; i < n; ++i) {
-            its.n_below_or_at[i] = n_rows - above.n[i];
-            its.n_at[i] = scratch_.own_class[i] == y ? 1 : 0;
-            its.next[i] = above.least[i];
-            is_shared |= above.least[i] == scratch_.here[i];
-        }
-        if (!is_shared)
-            return;
-        kernels::look_above(scratch_.here.data(), values.data(), values.size(), above);
-        for (std::size_t i = 0; i < n; ++i) {
-            its.n_at[i] += n_rows - above.n[i] - its.n_below_or_at[i];
-            its.n_below_or_at[i] = n_rows - above.n[i];
-            its.next[i] = above.least[i];
         }
     }
 
@@ -395,22 +389,21 @@ private:
         }
     }
 
-    // Completes what was looked up: counts the rows of those classes that are at the value and at the next one.
-    void finish_found() {
+    // Completes what was looked up: counts the rows at the next values.
+    void finish_found(std::uint32_t n_thresholds) {
         FoundCuts& cuts = scratch_.cuts;
+        std::size_t const n = cuts.size();
         cuts.are_boundaries = false;
-        cuts.bound = cuts[cuts.size() - 1].rank;
-        for (std::size_t i = 0; i < cuts.size(); ++i) {
-            Count* const at = cuts.left(i) + n_classes_;
-            Count* const at_next = at + n_classes_;
-            for (std::size_t y = 0; y < n_classes_; ++y) {
-                auto const values = scratch_.values.of_class(y);
-                auto const count = [&](Value value) {  // no row has kNoValue
-                    return kernels::count_equal(to_ordered(value), values.data(), values.size());
-                };
-                at[y] = at[y] == 0 ? 0 : count(cuts[i].value);
-                at_next[y] = at_next[y] == 0 ? 0 : count(cuts[i].next);
-            }
+        cuts.bound = cuts[n - 1].rank;
+        cuts.last_sampled = cuts[scratch_.valid_places[n_thresholds - 1]].rank;
+        Ordered* const next = scratch_.valid_values.take(n);
+        for (std::size_t i = 0; i < n; ++i)
+            next[i] = to_ordered(cuts[i].next);  // no row has kNoValue
+        scratch_.left.resize(std::max(scratch_.left.size(), n));
+        for (std::size_t y = 0; y < n_classes_; ++y) {
+            count_equal(y, next, n, scratch_.left.data());
+            for (std::size_t i = 0; i < n; ++i)
+                cuts.left(i)[2 * n_classes_ + y] = scratch_.left[i];
         }
         cuts.sort();
     }

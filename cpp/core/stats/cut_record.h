@@ -170,7 +170,7 @@ public:
         return begin;
     }
 
-    // Writes cuts that were found into a record of this size and kind.
+    // Writes cuts that were found into a record of this size and kind, all words of which are 0 yet.
     void write(FoundCuts const& found) const {
         words_[kSize] = static_cast<Word>(found.size());
         words_[kBound] = found.bound;
@@ -183,6 +183,8 @@ public:
                 set(cut, kAt, y, found.at(cut)[y]);
                 set(cut, kAtNext, y, found.at_next(cut)[y]);
             }
+            Word const is_sampled_one = found[cut].rank <= found.last_sampled && is_valid(cut) ? 1 : 0;
+            mask()[cut / 32] |= is_sampled_one << (cut % 32);
         }
     }
 

@@ -33,9 +33,8 @@ Word* start_record(Word tag, std::size_t n_words, WipedVector<Word>& records) {
 }
 
 template <typename NClasses>
-bool append_cuts(NClasses n_classes, Attribute attribute, std::uint32_t n_thresholds, NodeRows const& node,
-                 std::size_t max_words, ScanScratch& scratch, WipedVector<Word>& records) {
-    FoundCuts const& found = scratch.cuts;
+bool append_cuts(NClasses n_classes, Attribute attribute, NodeRows const& node, std::size_t max_words,
+                 FoundCuts const& found, WipedVector<Word>& records) {
     bool const is_narrow_one = fit_narrow(n_classes, found, node.totals);
     std::size_t const n_words = is_narrow_one ? CutRecord<NClasses, NarrowCounts>::length(n_classes, found.size())
                                               : CutRecord<NClasses, WideCounts>::length(n_classes, found.size());
@@ -43,10 +42,7 @@ bool append_cuts(NClasses n_classes, Attribute attribute, std::uint32_t n_thresh
         return false;
     RecordKind const kind = found.are_boundaries ? RecordKind::boundaries : RecordKind::prefix;
     Word const tag = record_tag(kind, attribute) | (is_narrow_one ? kNarrow : 0);
-    with_cuts(n_classes, start_record(tag, n_words, records), node.key, [&](auto cuts) {
-        cuts.write(found);
-        cuts.sample(n_thresholds, scratch);
-    });
+    with_cuts(n_classes, start_record(tag, n_words, records), node.key, [&](auto cuts) { cuts.write(found); });
     return true;
 }
 
@@ -64,7 +60,7 @@ bool append_thresholds(NClasses n_classes, Attribute attribute, std::size_t max_
 }  // namespace
 
 bool append_record(Attribute attribute, Finding finding, Sampling const& sampling, NodeRows const& node,
-                   std::size_t max_words, ScanScratch& scratch, WipedVector<Word>& records) {
+                   std::size_t max_words, ScanScratch const& scratch, WipedVector<Word>& records) {
     if (finding == Finding::pair) {
         if (PairRecord::length(node.n_classes()) > max_words)
             return false;
@@ -74,7 +70,7 @@ bool append_record(Attribute attribute, Finding finding, Sampling const& samplin
     return with_classes(node.n_classes(), [&](auto n_classes) {
         if (sampling.scheme == CandidateScheme::uniform)
             return append_thresholds(n_classes, attribute, max_words, scratch.thresholds, records);
-        return append_cuts(n_classes, attribute, sampling.n_thresholds, node, max_words, scratch, records);
+        return append_cuts(n_classes, attribute, node, max_words, scratch.cuts, records);
     });
 }
 

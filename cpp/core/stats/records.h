@@ -15,7 +15,7 @@ namespace deciduous {
 
 // Appends a record of what was found, if it has at most max_words; whether it has.
 [[nodiscard]] bool append_record(Attribute attribute, Finding finding, Sampling const& sampling, NodeRows const& node,
-                                 std::size_t max_words, ScanScratch& scratch, WipedVector<Word>& records);
+                                 std::size_t max_words, ScanScratch const& scratch, WipedVector<Word>& records);
 
 // Whether the candidates are known after the changes, and the attribute is not constant. If not, it must be scanned
 // again. `totals` are those after the changes.

@@ -24,8 +24,8 @@ Rows Decider::as_small(Rows const& rows, SmallNode& small) {
     for (Attribute const attribute : context_.data.row_bits().numeric_without())
         if (scratch_.active.is_active(attribute))
             scratch_.others.push_back(attribute);
-    AttributeList const list = small.take(context_.data, rows.slots, rows.ends, scratch_.others);
-    return {{}, {}, &small, small.all(), list};
+    AttributeList const list = small.take(context_.data, rows.slots, rows.ends, scratch_.others, rows.bits);
+    return {{}, {}, {}, &small, small.all(), list};
 }
 
 NodeRows Decider::look_at(Rows const& rows, Key key) {
@@ -34,7 +34,7 @@ NodeRows Decider::look_at(Rows const& rows, Key key) {
     scratch_.totals.resize(n_classes);
     node.totals = scratch_.totals;
     if (rows.small != nullptr) {
-        kernels::count_common(rows.set, rows.small->classes().data(), n_classes, scratch_.totals.data());
+        kernels::chosen->count_common(rows.set, rows.small->classes().data(), n_classes, scratch_.totals.data());
         scratch_.ends.resize(n_classes);
         std::inclusive_scan(scratch_.totals.begin(), scratch_.totals.end(), scratch_.ends.begin());
         rows.small->list(rows.set, scratch_.slots);
@@ -56,24 +56,28 @@ NodeRows Decider::look_at(Rows const& rows, Key key) {
     return node;
 }
 
-// Gathers the bits of the rows, and retires the attributes among them that do not vary.
-void Decider::gather_bits(NodeRows& node) {
-    RowBits const& bits = context_.data.row_bits();
-    std::size_t const n_words = bits.n_words();
-    std::size_t const n_rows = node.size();
-    if (n_words == 0 || n_rows > context_.tuning.max_rows_with_bits)
-        return;
-    scratch_.bits.resize(n_rows * n_words);
-    scratch_.varying.assign(n_words, 0);
-    RowBits::Bits const* const first = bits.row(node.slots.front());
-    for (std::size_t i = 0; i < n_rows; ++i) {
-        RowBits::Bits const* const row = bits.row(node.slots[i]);
-        for (std::size_t word = 0; word < n_words; ++word) {
-            scratch_.bits[word * n_rows + i] = row[word];
-            scratch_.varying[word] |= row[word] ^ first[word];
-        }
-    }
-    node.bits = scratch_.bits;
+bool Decider::wants_bits(Rows const& rows) const {
+    return rows.small == nullptr && rows.bits.empty() && rows.size() > 0 && context_.data.row_bits().n_words() > 0 &&
+           rows.size() <= context_.tuning.max_rows_with_bits;
+}
+
+Rows Decider::with_bits(Rows const& rows, std::vector<RowBits::Bits>& bits) const {
+    RowBits const& all = context_.data.row_bits();
+    std::size_t const n_rows = rows.size();
+    bits.resize(std::max(bits.size(), n_rows * all.n_words()));
+    Rows result = rows;
+    result.bits = {bits.data(), n_rows};
+    for (std::size_t word = 0; word < all.n_words(); ++word)
+        for (std::size_t i = 0; i < n_rows; ++i)
+            result.bits.word(word)[i] = all.row(rows.slots[i])[word];
+    return result;
+}
+
+// Retires those of the attributes with a bit that do not vary.
+void Decider::retire_constant_bits(BitColumns bits, std::size_t n_rows) {
+    scratch_.varying.resize(context_.data.row_bits().n_words());
+    for (std::size_t word = 0; word < scratch_.varying.size(); ++word)
+        scratch_.varying[word] = kernels::chosen->find_varying(bits.word(word), n_rows);
     scratch_.active.retire_if([&](Attribute attribute) {
         auto const bit = context_.data.bit_of(attribute);
         return bit && (scratch_.varying[*bit / RowBits::kBitsPerWord] >> (*bit % RowBits::kBitsPerWord) & 1) == 0;
@@ -108,7 +112,9 @@ std::span<Attribute const> Decider::varying_attributes(Rows& rows, NodeRows& nod
         rows.list = rows.small->narrowed(rows.list, rows.set);
         return rows.small->attributes(rows.list);
     }
-    gather_bits(node);
+    node.bits = wants_bits(rows) ? with_bits(rows, scratch_.bits).bits : rows.bits;
+    if (!node.bits.empty())
+        retire_constant_bits(node.bits, node.size());
     retire_indicators(node);
     return scratch_.active.active();
 }
@@ -153,9 +159,10 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
         found.note_record();
     }
     auto const split = choose(node.totals, path.key, sampling);
-    if (split)
-        found.set_n_left(split->n_left);
-    return {split, split && is_recorded ? &found : nullptr};
+    if (!split)
+        return {};
+    found.set_n_left(split->n_left);
+    return {split, is_recorded ? &found : nullptr};
 }
 
 std::optional<Split> Decider::choose(std::span<Count const> totals, Key key, Sampling const& sampling) {

@@ -32,6 +32,7 @@ struct TreeContext {
 struct Rows {
     std::span<Slot> slots;
     std::span<std::uint32_t const> ends;  // of the classes
+    BitColumns bits = {};                 // of the slots, if they were gathered
     SmallNode* small = nullptr;           // if they are few: what they are of
     RowSet set = 0;
     AttributeList list = {};  // of the attributes that may vary among the few
@@ -76,6 +77,10 @@ public:
     [[nodiscard]] bool are_few(std::size_t n_rows) const;
     [[nodiscard]] Rows as_small(Rows const& rows, SmallNode& small);
 
+    // Whether the bits of the rows are worth gathering, and the rows with them.
+    [[nodiscard]] bool wants_bits(Rows const& rows) const;
+    [[nodiscard]] Rows with_bits(Rows const& rows, std::vector<RowBits::Bits>& bits) const;
+
     [[nodiscard]] Params const& params() const { return context_.params; }
     [[nodiscard]] Tuning const& tuning() const { return context_.tuning; }
 
@@ -87,7 +92,7 @@ private:
         return {context_.params.criterion, context_.params.min_samples_leaf, totals, context_.class_weights};
     }
     [[nodiscard]] std::optional<Split> choose(std::span<Count const> totals, Key key, Sampling const& sampling);
-    void gather_bits(NodeRows& node);
+    void retire_constant_bits(BitColumns bits, std::size_t n_rows);
     void retire_indicators(NodeRows const& node);
     [[nodiscard]] std::span<Attribute const> varying_attributes(Rows& rows, NodeRows& node);
 

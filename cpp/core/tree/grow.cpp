@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "base/kernels.h"
+
 namespace deciduous {
 
 void group_by_class(std::span<Slot const> slots, std::span<Label const> labels, std::size_t n_classes, RowGroup& rows) {
@@ -28,9 +30,9 @@ void Grower::grow_rows(Tree& tree, NodeIndex node, Rows rows, NodePath path) {
         return;
     }
     ActiveAttributes::Scope const scope(scratch_.active);
-    auto const [split, stats] = decider_.decide(rows, its, path);
-    if (split)
-        grow_split(tree, node, *split, stats, rows, path, false);
+    Decision const decision = decider_.decide(rows, its, path);
+    if (decision.split)
+        grow_split(tree, node, decision, rows, path, false);
     else
         tree.make_leaf(node, its.totals, its.slots, its.ends);
 }
@@ -49,17 +51,17 @@ void Grower::expand(Tree& tree, NodeIndex node, NodePath path, bool only_one_lev
     if (!decider_.must_be_leaf(its.totals, path.depth))
         decision = decider_.decide(rows, its, path);
     if (decision.split)
-        grow_split(tree, node, *decision.split, decision.stats, rows, path, true);
+        grow_split(tree, node, decision, rows, path, true);
     else
         tree.make_leaf(node, its.totals, its.slots, its.ends);
 }
 
-void Grower::grow_split(Tree& tree, NodeIndex node, Split const& split, SplitStats const* stats, Rows const& rows,
-                        NodePath path, bool leave_unbuilt) {
+void Grower::grow_split(Tree& tree, NodeIndex node, Decision const& decision, Rows const& rows, NodePath path,
+                        bool leave_unbuilt) {
     bool const is_random = sampling_at(path.depth, decider_.params()).is_random;
-    tree.make_split(node, is_random ? NodeKind::random : NodeKind::greedy, split);
-    if (stats != nullptr)
-        tree.set_stats(node, *stats);
+    tree.make_split(node, is_random ? NodeKind::random : NodeKind::greedy, *decision.split);
+    if (decision.stats != nullptr)
+        tree.set_stats(node, *decision.stats);
     grow_children(tree, node, rows, path, leave_unbuilt);
 }
 
@@ -78,41 +80,84 @@ void Grower::grow_children(Tree& tree, NodeIndex node, Rows const& rows, NodePat
     }
 }
 
+// Which rows of a small node go left.
+RowSet Grower::left_of(Rows const& rows, Attribute attribute, Value threshold) {
+    if (auto const held = data_.values_of_bits(attribute)) {
+        RowSet const is_set = rows.small->column(attribute) & rows.set;
+        return (held->set <= threshold ? is_set : 0) | (held->clear <= threshold ? rows.set & ~is_set : 0);
+    }
+    rows.small->list(rows.set, scratch_.slots);
+    scratch_.divided.gather(data_, attribute, scratch_.slots, {});
+    auto const values = scratch_.divided.all();
+    RowSet left = 0;
+    kernels::chosen->mark_below(to_ordered(threshold), values.data(), values.size(), &left);
+    return kernels::chosen->spread_bits(left, rows.set);
+}
+
+// Marks the rows that go left.
+void Grower::mark_left(Rows const& rows, Attribute attribute, Value threshold) {
+    scratch_.marks.resize((rows.slots.size() + 63) / 64);
+    auto const bit = data_.bit_of(attribute);
+    if (!rows.bits.empty() && bit) {
+        kernels::chosen->mark_bit(rows.bits.word(*bit / RowBits::kBitsPerWord), rows.slots.size(),
+                                  static_cast<unsigned>(*bit % RowBits::kBitsPerWord), scratch_.marks.data());
+        auto const held = *data_.values_of_bits(attribute);
+        if (held.set > threshold)
+            for (std::uint64_t& marks : scratch_.marks)
+                marks = ~marks;
+        return;
+    }
+    scratch_.divided.gather(data_, attribute, rows.slots, rows.ends);
+    auto const values = scratch_.divided.all();
+    kernels::chosen->mark_below(to_ordered(threshold), values.data(), values.size(), scratch_.marks.data());
+}
+
 std::pair<Rows, Rows> Grower::divide(Rows const& rows, Attribute attribute, Value threshold, std::uint32_t depth) {
     if (rows.small != nullptr) {
-        RowSet left = 0;
-        data_.visit(attribute, [&](auto view) {
-            for (RowSet rest = rows.set; rest != 0; rest &= rest - 1) {
-                auto const place = static_cast<std::size_t>(std::countr_zero(rest));
-                left |= RowSet{view(rows.small->slot(place)) <= threshold} << place;
-            }
-        });
-        return {{{}, {}, rows.small, left, rows.list}, {{}, {}, rows.small, rows.set & ~left, rows.list}};
+        RowSet const left = left_of(rows, attribute, threshold);
+        return {{{}, {}, {}, rows.small, left, rows.list}, {{}, {}, {}, rows.small, rows.set & ~left, rows.list}};
     }
+    mark_left(rows, attribute, threshold);
     auto& left_ends = scratch_.child_ends[2 * depth];
     auto& right_ends = scratch_.child_ends[2 * depth + 1];
+    count_left(rows, left_ends, right_ends);
+    std::size_t const n = rows.slots.size();
+    std::size_t const n_left = n == 0 ? 0 : left_ends.back();
+    std::uint64_t const* const marks = scratch_.marks.data();
+    scratch_.right.resize(std::max(scratch_.right.size(), n + kernels::kLanes));
+    kernels::chosen->divide(marks, rows.slots.data(), n, rows.slots.data(), scratch_.right.data());
+    std::copy_n(scratch_.right.data(), n - n_left, rows.slots.data() + n_left);
+    if (!rows.bits.empty())
+        divide_bits(rows, n_left);
+    return {{rows.slots.first(n_left), left_ends, rows.bits},
+            {rows.slots.subspan(n_left), right_ends, rows.bits.from(n_left)}};
+}
+
+// Where the classes end on both sides, by the marks. The order of the rows stays, so each side has class after class.
+void Grower::count_left(Rows const& rows, std::vector<std::uint32_t>& left_ends,
+                        std::vector<std::uint32_t>& right_ends) const {
     left_ends.resize(rows.ends.size());
     right_ends.resize(rows.ends.size());
-    scratch_.right.resize(std::max(scratch_.right.size(), rows.slots.size()));
-    Slot* const right = scratch_.right.data();
-    std::size_t n_left = 0;
-    std::size_t n_right = 0;
-    data_.visit(attribute, [&](auto view) {
-        for (std::size_t y = 0, i = 0; y < rows.ends.size(); ++y) {
-            for (; i < rows.ends[y]; ++i) {  // no branches, as their outcomes would be random
-                Slot const slot = rows.slots[i];
-                bool const goes_left = view(slot) <= threshold;
-                rows.slots[n_left] = slot;
-                right[n_right] = slot;
-                n_left += goes_left ? 1 : 0;
-                n_right += goes_left ? 0 : 1;
-            }
-            left_ends[y] = static_cast<std::uint32_t>(n_left);
-            right_ends[y] = static_cast<std::uint32_t>(n_right);
-        }
-    });
-    std::copy_n(right, n_right, rows.slots.begin() + static_cast<std::ptrdiff_t>(n_left));
-    return {{rows.slots.first(n_left), left_ends}, {rows.slots.subspan(n_left), right_ends}};
+    std::uint32_t n_left = 0;
+    std::size_t word = 0;  // those before it are counted
+    for (std::size_t y = 0; y < rows.ends.size(); ++y) {
+        std::size_t const end = rows.ends[y];
+        for (; 64 * (word + 1) <= end; ++word)
+            n_left += static_cast<std::uint32_t>(std::popcount(scratch_.marks[word]));
+        std::uint64_t const rest = end % 64 == 0 ? 0 : scratch_.marks[word] << (64 - end % 64);
+        left_ends[y] = n_left + static_cast<std::uint32_t>(std::popcount(rest));
+        right_ends[y] = static_cast<std::uint32_t>(end) - left_ends[y];
+    }
+}
+
+void Grower::divide_bits(Rows const& rows, std::size_t n_left) {
+    std::size_t const n = rows.slots.size();
+    scratch_.right_bits.resize(std::max(scratch_.right_bits.size(), n + kernels::kLanes));
+    for (std::size_t i = 0; i < data_.row_bits().n_words(); ++i) {
+        RowBits::Bits* const word = rows.bits.word(i);
+        kernels::chosen->divide_words(scratch_.marks.data(), word, n, word, scratch_.right_bits.data());
+        std::copy_n(scratch_.right_bits.data(), n - n_left, word + n_left);
+    }
 }
 
 }  // namespace deciduous

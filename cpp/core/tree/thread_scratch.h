@@ -60,6 +60,7 @@ struct ThreadScratch {
     AttributeOrder order;
     Pool<RowGroup> row_groups;
     Pool<SmallNode> small_nodes;
+    Pool<std::vector<RowBits::Bits>> node_bits;
     TreeScratch tree;
     Tree growing = Tree::unmade();  // a whole tree on its way
 
@@ -68,14 +69,17 @@ struct ThreadScratch {
     std::vector<std::uint32_t> ends;
     std::vector<Count> totals;
     std::vector<Count> weights;
-    std::vector<RowBits::Bits> bits;
+    std::vector<RowBits::Bits> bits;  // if they are gathered for it alone
     std::vector<RowBits::Bits> varying;
     std::vector<std::uint8_t> is_present;  // per attribute: whether some rows are of that category
     std::vector<Attribute> others;
 
     // On the way down: the classes of the children of a node, by the depth of the children.
     std::array<std::vector<std::uint32_t>, 2 * (kMaxDepth + 1)> child_ends;
+    std::vector<std::uint64_t> marks;  // a bit for each row that goes left
     std::vector<Slot> right;
+    std::vector<RowBits::Bits> right_bits;
+    ClassValues divided;  // values by which rows are divided
 
     std::vector<ChangedRow> removed;  // of the walk over a tree
     std::vector<ChangedRow> added;
@@ -87,6 +91,7 @@ struct ThreadScratch {
     // Overwrites values of rows, some of which may just have been deleted.
     void wipe_values() {
         scan.wipe_values();
+        divided.wipe_values();
         candidates.wipe_values();
         found.wipe();
         planned.wipe();

@@ -115,13 +115,13 @@ private:
         Rows rows{group->slots, group->ends};
         NodeRows const view = decider().look_at(rows, path.key);
         Count const n_after = sum(view.totals);
-        auto const [split, stats] = decider().decide(rows, view, path);
-        if (!split) {
+        Decision const decision = decider().decide(rows, view, path);
+        if (!decision.split) {
             change_rows(index, changes);
             return;
         }
         cost_.record(path.depth, n_after);
-        regrow(index, path, *split, stats, rows);
+        regrow(index, path, decision, rows);
     }
 
     void visit_rows(NodeIndex index, NodePath path, Changes const& changes, Rows const& rows) {
@@ -138,20 +138,20 @@ private:
             return;
         }
         Count const n_after = sum(view.totals);
-        auto const [split, stats] = decider().decide(rows, view, path);
-        if (!split) {
+        Decision const decision = decider().decide(rows, view, path);
+        if (!decision.split) {
             become_leaf(index, path, view);
         } else if (Node const node = tree_.node(index);
-                   keeps_partition(node, *split, n_kept_left(node, view.slots, changes), changes)) {
+                   keeps_partition(node, *decision.split, n_kept_left(node, view.slots, changes), changes)) {
             if constexpr (kApplies) {
-                tree_.set_threshold(index, split->threshold);
-                if (stats != nullptr)
-                    tree_.set_stats(index, *stats);
+                tree_.set_threshold(index, decision.split->threshold);
+                if (decision.stats != nullptr)
+                    tree_.set_stats(index, *decision.stats);
             }
-            descend_with_rows(node, path, changes, *split, rows);
+            descend_with_rows(node, path, changes, *decision.split, rows);
         } else {
             cost_.record(path.depth, n_after);
-            regrow(index, path, *split, stats, rows);
+            regrow(index, path, decision, rows);
         }
     }
 
@@ -261,7 +261,7 @@ private:
         if (decision.stats != nullptr && uses_alternates() && n_after >= context_.tuning.min_alternate_rows)
             regrow_beside(index, path, changes, stats, *decision.split, n_kept_left, rows);
         else
-            regrow(index, path, *decision.split, copy_of(decision.stats, *decision.split), {rows.slots, rows.ends});
+            regrow(index, path, {decision.split, copy_of(decision.stats, *decision.split)}, {rows.slots, rows.ends});
     }
 
     // A copy of statistics for a split: the node's own go away with its former children.
@@ -432,10 +432,12 @@ private:
         NodeRows const view = decider().look_at(rows, path.key);
         if (knowledge == Knowledge::needs_scans && decider().renew(stats, scratch_.is_stale, view, path))
             return {decider().decide(stats, path), &stats};
-        auto const [split, found] = decider().decide(rows, view, path);
-        if (found != nullptr)
-            stats.assign(*found);
-        return {split, found != nullptr ? &stats : nullptr};
+        Decision decision = decider().decide(rows, view, path);
+        if (decision.stats != nullptr) {
+            stats.assign(*decision.stats);
+            decision.stats = &stats;
+        }
+        return decision;
     }
 
     void become_leaf(NodeIndex index, NodePath path, NodeRows const& rows) {
@@ -444,10 +446,10 @@ private:
             tree_.make_leaf(index, rows.totals, rows.slots, rows.ends);
     }
 
-    void regrow(NodeIndex index, NodePath path, Split const& split, SplitStats const* stats, Rows const& rows) {
+    void regrow(NodeIndex index, NodePath path, Decision const& decision, Rows const& rows) {
         if constexpr (kApplies) {
             n_rows_regrown_ += lazy_ ? 0 : rows.size();
-            grower_.grow_split(tree_, index, split, stats, rows, path, lazy_);
+            grower_.grow_split(tree_, index, decision, rows, path, lazy_);
         }
     }
 
