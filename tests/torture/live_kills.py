@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from deciduous.live import LiveForest
 from live_tables import Database, add_patients, contents, fresh_fingerprint, make_live, postgres_server
-from test_live_crash import Table, Worker, problem_of_opening, started_worker
+from test_live_crash import N_ROWS, Table, Worker, problem_of_opening, started_worker
 
 JUMPS = (0, 0, 0, 90_000, -90_000, 10**9, -(10**9))  # seconds by which the clock of a process is wrong
 
@@ -61,11 +61,18 @@ class Victim:
         elif what == "erase":
             self.killed_erasure(task)
         else:
+            self.refill()
             self.table.change()
             self.run("sync", task)
             self.check()
         if rng.random() < 0.1:
             self.old_copy()
+
+    def refill(self) -> None:
+        """Changes delete rows of the first ones, which come back before there are none left."""
+        present = {id for (id,) in self.database.rows(f"SELECT id FROM patients WHERE id BETWEEN 3 AND {N_ROWS - 1}")}
+        if len(present) < N_ROWS / 4:
+            add_patients(self.database, sorted(set(range(3, N_ROWS)) - present))
 
     def run(self, what: str, task: dict[str, Any]) -> int:
         """How a process ended."""
