@@ -56,7 +56,13 @@ struct Avx2 {
     static std::uint32_t bits(Mask mask) {
         return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(mask)));
     }
-    static std::uint32_t count(Mask mask) { return static_cast<std::uint32_t>(_mm_popcnt_u32(bits(mask))); }
+    static bool any(Mask mask) { return bits(mask) != 0; }
+
+    using Counter = std::uint32_t;
+    static void count(Mask mask, Counter& counter) {
+        counter += static_cast<std::uint32_t>(_mm_popcnt_u32(bits(mask)));
+    }
+    static std::uint32_t total(Counter counter) { return counter; }
 
     static std::size_t keep(std::uint32_t* to, Vector numbers, std::uint32_t bits) {
         store_from(to, numbers, bits);

@@ -32,7 +32,11 @@ struct Avx512 {
     static Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
     static Mask without(Mask a, Mask b) { return static_cast<Mask>(a & ~b); }
     static std::uint32_t bits(Mask mask) { return mask; }
-    static std::uint32_t count(Mask mask) { return static_cast<std::uint32_t>(_mm_popcnt_u32(mask)); }
+    static bool any(Mask mask) { return mask != 0; }
+
+    using Counter = std::uint32_t;
+    static void count(Mask mask, Counter& counter) { counter += static_cast<std::uint32_t>(_mm_popcnt_u32(mask)); }
+    static std::uint32_t total(Counter counter) { return counter; }
 
     // In a register first: some processors take long to compress to memory.
     static std::size_t keep(std::uint32_t* to, Vector numbers, std::uint32_t bits) {

@@ -15,11 +15,12 @@ namespace {
 
 // `Vectors` has: kWidth, how many numbers a vector holds; `load`, and `load_first` for the first few with zeros behind;
 // `all`, one number many times; `least` and `most` of two vectors; `greater` and `equal`, which give a mask; `first`, a
-// mask of the first few; `both` of two masks; `count` and `bits` of a mask; `least_where`, which takes new numbers into
-// account where a mask says so, and `more_where`, which adds one there; `keep`, which stores the numbers that some bits
-// tell one behind the other, whatever is written behind them, and tells how many, and `keep_words`, the same for
-// numbers of twice the size; `test_words`, which tells the words of a vector that have a bit; `lowest` and `highest`
-// number of a vector; and `spread_bits`.
+// mask of the first few; `both` of two masks; `bits` of a mask, and `any`, whether it has some; a `Counter`, with
+// `count` for what is in a mask, and `total`; `least_where`, which takes new numbers into account where a mask says so,
+// and `more_where`, which adds one there; `keep`, which stores the numbers that some bits tell one behind the other,
+// whatever is written behind them, and tells how many, and `keep_words`, the same for numbers of twice the size;
+// `test_words`, which tells the words of a vector that have a bit; `lowest` and `highest` number of a vector; and
+// `spread_bits`.
 template <typename Vectors>
 struct KernelsOf {
     using Vector = typename Vectors::Vector;
@@ -87,7 +88,7 @@ struct KernelsOf {
         for_each_group(n_bounds, [&]<std::size_t kN>(std::size_t begin) {
             Vector here[kN];
             Vector next[kN];
-            std::uint32_t counts[kN] = {};
+            typename Vectors::Counter counts[kN] = {};
             for (std::size_t i = 0; i < kN; ++i) {
                 here[i] = Vectors::all(bounds[begin + i]);
                 next[i] = Vectors::all(to_ordered(kNoValue));
@@ -95,12 +96,12 @@ struct KernelsOf {
             for_each_vector(values, n, [&](Vector those, auto mask) {
                 for (std::size_t i = 0; i < kN; ++i) {
                     auto const is_above = Vectors::both(Vectors::greater(those, here[i]), mask);
-                    counts[i] += Vectors::count(is_above);
+                    Vectors::count(is_above, counts[i]);
                     next[i] = Vectors::least_where(is_above, next[i], those);
                 }
             });
             for (std::size_t i = 0; i < kN; ++i) {
-                n_above[begin + i] = counts[i];
+                n_above[begin + i] = Vectors::total(counts[i]);
                 least[begin + i] = Vectors::lowest(next[i]);
             }
         });
@@ -112,15 +113,15 @@ struct KernelsOf {
                            std::uint32_t* results, Compare const& compare) {
         for_each_group(n_wanted, [&]<std::size_t kN>(std::size_t begin) {
             Vector here[kN];
-            std::uint32_t counts[kN] = {};
+            typename Vectors::Counter counts[kN] = {};
             for (std::size_t i = 0; i < kN; ++i)
                 here[i] = Vectors::all(wanted[begin + i]);
             for_each_vector(values, n, [&](Vector those, auto mask) {
                 for (std::size_t i = 0; i < kN; ++i)
-                    counts[i] += Vectors::count(Vectors::both(compare(those, here[i]), mask));
+                    Vectors::count(Vectors::both(compare(those, here[i]), mask), counts[i]);
             });
             for (std::size_t i = 0; i < kN; ++i)
-                results[begin + i] = counts[i];
+                results[begin + i] = Vectors::total(counts[i]);
         });
     }
 
@@ -164,7 +165,7 @@ struct KernelsOf {
         for_each_vector(numbers, n, [&](Vector those, auto mask) {
             auto const is_outside = Vectors::either(Vectors::greater(low, those), Vectors::greater(those, high));
             auto const is_within = Vectors::without(mask, is_outside);
-            if (Vectors::bits(is_within) != 0)  // few are wanted, so most vectors have none of them
+            if (Vectors::any(is_within))  // few are wanted, so most vectors have none of them
                 n_found +=
                     Vectors::keep(places + n_found, Vectors::sum(Vectors::all(static_cast<Ordered>(begin)), steps),
                                   Vectors::bits(is_within));
