@@ -1,6 +1,7 @@
 # Everything is installed into .venv by the targets that need it. `make help` lists them.
 PYTHON ?= python3
 BIN := .venv/bin
+PACKAGE := build/package
 CORE_SOURCES := CMakeLists.txt $(wildcard cpp/core/* cpp/core/*/* cpp/bindings/*)
 CPP_FOLDERS := cpp/core cpp/core/* cpp/bindings tests/cpp tests/cpp/unit tests/native
 CPP_FILES = $(wildcard $(foreach ending,h cpp c,$(addsuffix /*.$(ending),$(CPP_FOLDERS))))
@@ -20,7 +21,7 @@ help:  ## List the targets
 	@touch $@
 
 .venv/.built: .venv/.tools $(CORE_SOURCES)
-	$(BIN)/pip install --quiet --no-build-isolation --editable .
+	$(BIN)/pip install --quiet --no-build-isolation --config-settings=build-dir=$(PACKAGE) --editable .
 	@touch $@
 
 .PHONY: build
@@ -30,8 +31,10 @@ build: .venv/.built  ## Set up .venv and build the package into it
 demo: build  ## Train, delete, add and verify on bundled data, against retraining
 	$(BIN)/python -m deciduous.demo
 
+# First two steps at a time, each with its output in one piece, the longest first; then tests in all processors.
 .PHONY: test
-test: build check unit debug asan guard postgres chromium  ## Everything that must pass: checks, unit tests, debug and address-sanitizer builds, the guard, all tests but the slow ones
+test: build doctest valgrind postgres chromium  ## Everything that must pass: checks, unit tests, debug and address-sanitizer builds, the guard, all tests but the slow ones
+	$(MAKE) --jobs=2 --output-sync=target asan guard debug unit check
 	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
 
 .PHONY: postgres
@@ -87,12 +90,12 @@ format: .venv/.tools  ## Format all sources
 	$(BIN)/ruff check --fix src tests docs examples benchmarks
 	$(BIN)/clang-format -i $(CPP_FILES)
 
-# Programs of the core alone, without Python, each in a folder of its own.
+# Programs of the core alone, without Python, each in a folder of its own. Ninja cannot share the jobs of this make.
 define build_core  # folder, options of cmake
 	@mkdir -p build
 	@$(BIN)/cmake -S . -B build/$(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja $(2) > build/$(1).log \
 	    || (cat build/$(1).log; exit 1)
-	@$(BIN)/cmake --build build/$(1) >> build/$(1).log || (cat build/$(1).log; exit 1)
+	@MAKEFLAGS= $(BIN)/cmake --build build/$(1) >> build/$(1).log || (cat build/$(1).log; exit 1)
 endef
 
 .PHONY: doctest
@@ -109,7 +112,7 @@ built-asan: WITH_UNIT := -DDECIDUOUS_UNIT=ON
 built-asan: doctest
 built-debug built-asan built-tsan: built-%: .venv/.tools
 	$(call build_core,$*,-DDECIDUOUS_STRESS=ON -DDECIDUOUS_CHECKS=ON -DDECIDUOUS_SANITIZE=$(SANITIZE) $(WITH_UNIT) \
-	    -DCMAKE_BUILD_TYPE=RelWithDebInfo)
+	    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1")
 
 .PHONY: unit
 unit: built-asan  ## Unit tests of the core's small classes, under the address and undefined-behaviour sanitizers
@@ -119,6 +122,7 @@ unit: built-asan  ## Unit tests of the core's small classes, under the address a
 debug: ## Stress test of the core that recounts every statistic after each update
 asan:  ## Stress test under the address and undefined-behaviour sanitizers
 tsan:  ## Stress test under the thread sanitizer
+debug: STRESS_ROUNDS := 200
 debug asan tsan: %: built-%
 	build/$@/stress $(STRESS_ROUNDS)
 	build/$@/allocations $(ALLOCATION_ROUNDS)
@@ -152,9 +156,13 @@ torture-live: build postgres  ## Kills of processes that work on live forests, w
 
 # A fixed workload of the core under callgrind. `make guard UPDATE=1` writes its counts as the new baseline.
 .PHONY: guard
-guard: .venv/.tools  ## Count the instructions of a fixed workload; fails if a phase takes a tenth more than before
-	$(call build_core,guard,-DDECIDUOUS_WORKLOAD=ON -DCMAKE_BUILD_TYPE=Release)
-	$(BIN)/python -m benchmarks.instructions build/guard/workload $(if $(UPDATE),--update)
+guard: build  ## Count the instructions of a fixed workload; fails if a phase takes a tenth more than before
+	@MAKEFLAGS= $(BIN)/cmake --build $(PACKAGE) --target workload > build/guard.log || (cat build/guard.log; exit 1)
+	$(BIN)/python -m benchmarks.instructions $(PACKAGE)/workload $(if $(UPDATE),--update)
+
+.PHONY: valgrind
+valgrind:  ## Find valgrind, with which the guard counts, or install it
+	@command -v valgrind || scripts/install_package.sh valgrind || echo "The guard is skipped."
 
 .venv/.peers: .venv/.tools
 	$(BIN)/pip install --quiet --group bench

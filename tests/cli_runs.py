@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import typer.testing
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import deciduous
@@ -19,6 +22,9 @@ from deciduous.cli.app import app
 PROGRAM = [str(Path(sys.executable).parent / "deciduous")]
 SMALL = ["--trees", "5", "--depth", "6", "--seed", "3"]
 N_ROWS = 240
+
+# The runner makes all commands anew for each run: that takes several times as long as most runs, of which we do many.
+typer.testing._get_command = cache(get_command)  # type: ignore[attr-defined]
 
 
 def run(*arguments: object) -> Any:

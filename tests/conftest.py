@@ -1,6 +1,8 @@
 """Fixtures, and how hard Hypothesis tries: DECIDUOUS_HYPOTHESIS_PROFILE=long runs for many times as long."""
 
+import gc
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,11 @@ pytest.register_assert_rewrite("tampering")  # its checks say what they found, a
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Making sure that data is on a disk is most of the time of the tests of live forests: they get folders in memory.
+IN_MEMORY = Path("/dev/shm")
+if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
 # The examples are whole forests, so Hypothesis' limits on time and size do not fit them.
 COMMON = {
     "deadline": None,
@@ -25,6 +32,11 @@ COMMON = {
 settings.register_profile("default", max_examples=150, stateful_step_count=15, **COMMON)
 settings.register_profile("long", max_examples=5000, stateful_step_count=40, **COMMON)
 settings.load_profile(os.environ.get("DECIDUOUS_HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays: no collection of garbage has to go through all modules and tests again."""
+    gc.freeze()
 
 
 # ------------------------------------------------------------------------------------------------ for live forests

@@ -4,7 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -61,34 +61,56 @@ def test_many_damaged_files_are_refused_or_sound() -> None:
 
 # ----------------------------------------------------------------------------------------------------------- memory
 
-# The peak of a process of its own; `ru_maxrss` would start with that of the parent.
-LOADER = """
-import sys
+# Loads each file in a process of its own, forked from one that has imported everything: that takes longer than loading.
+# `ru_maxrss` would start with the peak of the parent; `VmHWM` starts with what a process has when it is forked.
+LOADER = f"""
+import os, signal, sys
 import deciduous
 from deciduous import CorruptModelError, DareForestClassifier
 
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 
-DareForestClassifier(2).fit([[0], [1]], [0, 1]).to_bytes()
-before = peak()
-try:
-    deciduous.load(sys.argv[1])
-except CorruptModelError as error:
-    print(error.reason[:80].replace("\\n", " "), file=sys.stderr)
-print(peak() - before)
+def load(path):
+    signal.alarm({LIMIT:.0f})  # ends a process that hangs
+    DareForestClassifier(2).fit([[0], [1]], [0, 1]).to_bytes()
+    before = peak()
+    try:
+        deciduous.load(path)
+    except CorruptModelError:
+        pass
+    print(peak() - before, flush=True)
+
+for line in sys.stdin:
+    process = os.fork()
+    if process == 0:
+        load(line[:-1])
+        os._exit(0)
+    status = os.waitpid(process, 0)[1]
+    if status:
+        sys.exit(f"A process that was to load a file ended with {{os.waitstatus_to_exitcode(status)}}.")
 """
 
 
-def peak_kilobytes(data: bytes, folder: Path) -> int:
+@pytest.fixture(scope="module")
+def loader() -> Iterator[subprocess.Popen[str]]:
+    """A process that loads files whose paths it is told."""
+    with subprocess.Popen(
+        [sys.executable, "-c", LOADER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+
+
+def peak_kilobytes(loader: subprocess.Popen[str], data: bytes, folder: Path) -> int:
     """By how much loading raised the memory of a process at most."""
     path = folder / "claim.forest"
     path.write_bytes(data)
-    run = subprocess.run(
-        [sys.executable, "-c", LOADER, path], capture_output=True, text=True, timeout=LIMIT, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    return int(run.stdout)
+    assert loader.stdin is not None
+    assert loader.stdout is not None
+    print(path, file=loader.stdin, flush=True)
+    told = loader.stdout.readline()
+    assert told, "the process that loads files has ended, and said why"
+    return int(told)
 
 
 def many_attributes() -> bytes:
@@ -170,10 +192,12 @@ PRODUCTS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
-def test_memory_is_bounded_by_the_size_of_the_file(claim: Callable[[], bytes], tmp_path: Path) -> None:
+def test_memory_is_bounded_by_the_size_of_the_file(
+    claim: Callable[[], bytes], loader: subprocess.Popen[str], tmp_path: Path
+) -> None:
     """However much a file claims, loading it takes 40 times its size at most, and some megabytes to begin with."""
     data = claim()
-    assert peak_kilobytes(data, tmp_path) * 1024 < 40 * len(data) + 16 * 2**20
+    assert peak_kilobytes(loader, data, tmp_path) * 1024 < 40 * len(data) + 16 * 2**20
 
 
 # 60 kB of text that NumPy would make 256 MiB of, once for each copy that the checks make.
@@ -182,17 +206,19 @@ LONG_NAMES = {"category": lambda: long_category(2**13, 2**13), "label": lambda: 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
 @pytest.mark.parametrize("claim", LONG_NAMES.values(), ids=LONG_NAMES)
-def test_memory_is_bounded_though_a_name_is_long(claim: Callable[[], bytes], tmp_path: Path) -> None:
+def test_memory_is_bounded_though_a_name_is_long(
+    claim: Callable[[], bytes], loader: subprocess.Popen[str], tmp_path: Path
+) -> None:
     """One long name among many short ones is refused, or takes no more than what is multiplied in memory may."""
     data = claim()
-    assert peak_kilobytes(data, tmp_path) * 1024 < 64 * len(data) + 256 * 2**20
+    assert peak_kilobytes(loader, data, tmp_path) * 1024 < 64 * len(data) + 256 * 2**20
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
 @pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
 def test_memory_is_bounded_though_the_forest_is_much_larger_than_its_file(
-    product: Callable[[], bytes], tmp_path: Path
+    product: Callable[[], bytes], loader: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     """What is multiplied in memory is refused beyond 256 MiB and 64 times the file, unless the caller allows more."""
     data = product()
-    assert peak_kilobytes(data, tmp_path) * 1024 < 64 * len(data) + 256 * 2**20
+    assert peak_kilobytes(loader, data, tmp_path) * 1024 < 64 * len(data) + 256 * 2**20

@@ -1,7 +1,8 @@
 """Whatever was deleted and added, the forest is the one that a fit on what is left gives, byte for byte."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -279,8 +280,8 @@ def test_every_size_that_trades_memory_for_time_is_varied() -> None:
 
 
 TestAnyHistory = AnyHistory.TestCase
-# Histories are where the faults are: many more of them than of other examples, about a minute's worth by default.
-TestAnyHistory.settings = settings(max_examples=8 * settings.default.max_examples)
+# Histories are where the faults are: more of them than of other examples. The stress test of the core does them, too.
+TestAnyHistory.settings = settings(max_examples=4 * settings.default.max_examples)
 
 
 def mixed_rows(rng: np.random.Generator, n_rows: int) -> Dataset:
@@ -428,13 +429,25 @@ TINY: Tuning = {
 }
 
 
-@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
-@pytest.mark.parametrize("tuning", [None, TINY], ids=["default sizes", "tiny sizes"])
-@pytest.mark.parametrize("options", HISTORIES.values(), ids=HISTORIES.keys())
-@pytest.mark.parametrize(
-    "draw_rows",
-    [mixed_rows, rare_positives, almost_no_positives, wide_one_hot, weighted_rows, categorical_rows],
-)
+DRAWS = [mixed_rows, rare_positives, almost_no_positives, wide_one_hot, weighted_rows, categorical_rows]
+
+
+def long_histories() -> Iterator[Any]:
+    """All combinations. Half of them are slow tests: any two rows, options, sizes and modes meet in the other half."""
+    for (i, draw_rows), (j, name), (k, sizes), (m, mode) in product(
+        enumerate(DRAWS), enumerate(HISTORIES), enumerate(["default", "tiny"]), enumerate(["eager", "lazy"])
+    ):
+        yield pytest.param(
+            draw_rows,
+            HISTORIES[name],
+            TINY if sizes == "tiny" else None,
+            mode == "lazy",
+            marks=[pytest.mark.slow] if (i + j + k + m) % 2 else [],
+            id=f"{draw_rows.__name__}-{name}-{sizes} sizes-{mode}",
+        )
+
+
+@pytest.mark.parametrize(("draw_rows", "options", "tuning", "lazy"), list(long_histories()))
 def test_long_history_leaves_no_trace(
     draw_rows: Callable[[np.random.Generator, int], Dataset],
     options: Options,

@@ -12,7 +12,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -30,14 +29,6 @@ from patience import LIMIT
 N_ROWS = 400
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="preloads a library, as Linux does it")
-
-
-@pytest.fixture
-def tmp_path() -> Iterator[Path]:
-    """A folder in memory, where there is one: making sure that data is on a disk is most of the time otherwise."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        yield Path(folder)
 
 
 class Worker:
@@ -137,12 +128,12 @@ def assert_recovers(table: Table, folder: Path, *, rows_may_be_gone: bool = Fals
     assert len(files - named) == 1
 
 
-def killed_syncs(worker: Worker, folder: Path, change: Callable[[], None], step: int) -> Iterator[None]:
-    """Syncs after changes, each killed some calls later than the one before, from the first call to the last."""
+def killed_syncs(worker: Worker, folder: Path, change: Callable[[], None], first: int, step: int) -> Iterator[None]:
+    """Syncs after changes, each killed some calls later than the one before, from the first calls to the last."""
     change()
     n_calls = worker.run("sync", folder)["calls"]
     assert n_calls > 20
-    moments = range(0, n_calls + 5, step)
+    moments = range(first, n_calls + 5, step)
     n_killed = 0
     for at_call in moments:
         change()
@@ -151,32 +142,42 @@ def killed_syncs(worker: Worker, folder: Path, change: Callable[[], None], step:
     assert n_killed >= len(moments) - 10 // step
 
 
-def step_of(database: Database) -> int:
-    """Each call with SQLite; some with PostgreSQL, where a round takes longer, and `make torture-live` has the rest."""
-    return 1 if database.is_sqlite else 5
+@pytest.fixture(params=[pytest.param(True, marks=pytest.mark.slow, id="each call"), pytest.param(False, id="some")])
+def is_thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether each call is tried. By default those are tried with capture that are not tried without."""
+    return bool(request.param)
+
+
+def step_of(database: Database, is_thorough: bool) -> int:
+    """From one call to the next one tried; a round takes longer with PostgreSQL."""
+    if is_thorough:
+        return 1
+    return 2 if database.is_sqlite else 5
 
 
 @pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
 def test_sync_killed_at_each_call_that_changes_a_file(
-    database: Database, tmp_path: Path, worker: Worker, capture: bool
+    database: Database, tmp_path: Path, worker: Worker, capture: bool, is_thorough: bool
 ) -> None:
     """From the first to the last, closing included."""
     table, folder = Table(database), tmp_path / "clinic.forest"
     with make_live(database, folder, capture=capture) as live:
         live.sync()  # the first one after triggers were made does more than others
-    for _ in killed_syncs(worker, folder, table.change, step_of(database)):
+    step = step_of(database, is_thorough)
+    for _ in killed_syncs(worker, folder, table.change, capture % step, step):
         assert_recovers(table, folder)
 
 
 @pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
 def test_sync_of_additions_killed_at_each_call_that_changes_a_file(
-    database: Database, tmp_path: Path, worker: Worker, capture: bool
+    database: Database, tmp_path: Path, worker: Worker, capture: bool, is_thorough: bool
 ) -> None:
     """The snapshot stays until there is a new one, and so nothing has to be trained anew."""
     table, folder = Table(database), tmp_path / "clinic.forest"
     with make_live(database, folder, capture=capture) as live:
         live.sync()  # the first one after triggers were made does more than others
-    for _ in killed_syncs(worker, folder, table.add, step_of(database)):
+    step = step_of(database, is_thorough)
+    for _ in killed_syncs(worker, folder, table.add, capture % step, step):
         with LiveForest.open(folder) as live:
             assert live.sync().method != "rebuilt"
         assert_recovers(table, folder)
@@ -209,7 +210,7 @@ def test_erase_killed_at_each_call_that_changes_a_file(database: Database, tmp_p
     make_live(database, folder).close()
     n_calls = worker.run("erase", folder, subject="u-39")["calls"]
     assert n_calls > 30
-    for at_call in range(0, n_calls + 5, 2 * step_of(database)):
+    for at_call in range(0, n_calls + 5, 2 if database.is_sqlite else 10):
         subject = f"victim {at_call}"
         database.run("UPDATE patients SET person_id = :subject WHERE id IN (3, 4)", subject=subject)
         with LiveForest.open(folder) as live:
@@ -230,7 +231,7 @@ def test_erase_killed_at_each_call_that_changes_a_file(database: Database, tmp_p
 
 @pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
 def test_creation_killed_at_each_call_that_changes_a_file(
-    sqlite_database: Database, tmp_path: Path, worker: Worker, capture: bool
+    sqlite_database: Database, tmp_path: Path, worker: Worker, capture: bool, is_thorough: bool
 ) -> None:
     """There is a live forest, or another try makes one."""
     table, before = Table(sqlite_database), sqlite_database.objects()
@@ -240,15 +241,16 @@ def test_creation_killed_at_each_call_that_changes_a_file(
     n_made = len(sqlite_database.objects() - before)
     with LiveForest.open(tmp_path / "whole") as live:
         live.remove_capture()
-    n_killed = 0
-    for at_call in range(n_calls + 2):
+    n_killed, step = 0, step_of(sqlite_database, is_thorough)
+    moments = range(capture % step, n_calls + 2, step)
+    for at_call in moments:
         folder = tmp_path / str(at_call)
         ending = worker.run("create", folder, **task, at_call=at_call)
         n_killed += ending["status"] == -9
         assert len(sqlite_database.objects() - before) in (0, n_made)
         assert_created(table, folder, ending["status"], capture)
         assert sqlite_database.objects() == before
-    assert n_killed >= n_calls - 2
+    assert n_killed >= len(moments) - 4 // step
 
 
 def test_creation_with_capture_killed_at_random_moments(database: Database, tmp_path: Path, worker: Worker) -> None:
@@ -277,7 +279,7 @@ def test_creation_with_capture_killed_at_random_moments(database: Database, tmp_
 @pytest.mark.parametrize("n_failing", [1, 4])
 @pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
 def test_erasure_that_is_acknowledged_has_left_nothing_whatever_failed_before(
-    sqlite_database: Database, tmp_path: Path, worker: Worker, capture: bool, n_failing: int
+    sqlite_database: Database, tmp_path: Path, worker: Worker, capture: bool, n_failing: int, is_thorough: bool
 ) -> None:
     """Calls that change files fail, one after the other, while a row comes, is stored, and is erased until it works."""
     table, folder = Table(sqlite_database), tmp_path / "clinic.forest"
@@ -286,7 +288,8 @@ def test_erasure_that_is_acknowledged_has_left_nothing_whatever_failed_before(
     number, id = 1234.5677, 0x1B2C3D4E5F607182
     images = [struct.pack("<f", number).hex(), struct.pack("<q", id).hex()]
     shutil.copytree(folder, tmp_path / "before")
-    n_calls, at_call, n_failures = 1, 0, 0
+    step = step_of(sqlite_database, is_thorough) if n_failing == 1 else 3
+    n_calls, at_call, n_failures = 2, capture % step, 0
     while at_call < n_calls:
         shutil.rmtree(folder)  # a record that gets longer takes more calls, and the last one would never come
         shutil.copytree(tmp_path / "before", folder)
@@ -298,7 +301,7 @@ def test_erasure_that_is_acknowledged_has_left_nothing_whatever_failed_before(
         assert ending["result"]["found"] == []
         n_failures += ending["result"]["n_failures"]
         n_calls = ending["result"]["n_calls"]
-        at_call += 1 if n_failing == 1 else 3
+        at_call += step
     assert n_failures > 20
     assert_recovers(table, folder, rows_may_be_gone=True)
 

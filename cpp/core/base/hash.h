@@ -38,7 +38,7 @@ template <std::convertible_to<std::uint64_t>... Words>
 // at a time. For one key no two words have the same rank.
 using Rank = std::uint32_t;
 
-[[nodiscard]] constexpr Rank rank(Key key, std::uint32_t word) {
+DECIDUOUS_INLINED [[nodiscard]] constexpr Rank rank(Key key, std::uint32_t word) {
     std::uint32_t z = word ^ static_cast<std::uint32_t>(key);
     z = (z ^ (z >> 16)) * 0x7FEB352DU;
     z = (z ^ (z >> 15)) + static_cast<std::uint32_t>(key >> 32);

@@ -38,17 +38,21 @@ inline constexpr std::uint64_t kMaxAttributes = std::uint64_t{1} << kAttributeBi
 
 inline constexpr std::uint32_t kSignBit = 0x80000000U;
 
+// What kernels for better processors use, too, is always inlined: the linker must not take a copy that was compiled for
+// those and let it run everywhere.
+#define DECIDUOUS_INLINED [[gnu::always_inline]]
+
 // A value as a signed number of the same order: every processor compares many signed numbers at a time.
 using Ordered = std::int32_t;
 
-[[nodiscard]] constexpr Ordered to_ordered(Value value) {
+DECIDUOUS_INLINED [[nodiscard]] constexpr Ordered to_ordered(Value value) {
     return static_cast<Ordered>(value ^ kSignBit);
 }
 [[nodiscard]] constexpr Value from_ordered(Ordered ordered) {
     return static_cast<Value>(ordered) ^ kSignBit;
 }
 
-[[nodiscard]] inline Value to_value(float x) {
+DECIDUOUS_INLINED [[nodiscard]] inline Value to_value(float x) {
     // By bits, as a library may have switched the processor to treat subnormal numbers as zero.
     auto const bits = std::bit_cast<std::uint32_t>(x);
     std::uint32_t const magnitude = bits & ~kSignBit;
