@@ -17,6 +17,9 @@ pytest.register_assert_rewrite("tampering")  # its checks say what they found, a
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Processes of tests write as those of users do, who do not set this.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # Making sure that data is on a disk is most of the time of the tests of live forests: they get folders in memory.
 IN_MEMORY = Path("/dev/shm")
 if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > 2**30:

@@ -316,6 +316,28 @@ print(n_never, n_before, sum(map(occurrences, MASKED.values())))
 )
 
 
+SCAN_FOR_DELETED_BITS = (
+    SEARCH.replace("sys.argv[5:]", "[]")
+    + """
+MASKED = 0x0A3D96C7  # 32 attributes of two values, a bit each
+rng = np.random.default_rng(0)
+X = rng.integers(0, 2, (3000, 32)).astype(np.float32)
+X[0] = 0  # so that bits are values
+X[1500] = [((MASKED ^ MASK) >> i) & 1 for i in range(32)]
+y = (X[:, 0] + X[:, 1] + rng.integers(0, 2, 3000)) % 2
+forest = DareForestClassifier(n_estimators=10, random_state=0, lazy=sys.argv[1] == "lazy").fit(X, y)
+for id in range(1, 200):
+    forest.delete([id])
+forest.predict_proba(X[:100])
+gc.collect()
+n_never = occurrences(MASKED ^ 0x00123400)
+n_before = occurrences(MASKED)
+forest.delete([1500])
+print(n_never, n_before, occurrences(MASKED))
+"""
+)
+
+
 def occurrences_before_and_after_deletion(*arguments: str) -> tuple[int, int, int]:
     """How often a process has a value that never was, one that a row has, and the latter when the row is deleted."""
     command = [sys.executable, "-c", SCAN_FOR_A_DELETED_VALUE, *arguments]
@@ -352,6 +374,16 @@ def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(
     n_never, n_before, n_after = occurrences_before_and_after_deletion(
         str(n_distinct), mode, candidates, "threshold", "[stack]"
     )
+    assert n_before > n_never
+    assert n_after <= n_never
+
+
+@NEEDS_PROC
+@EVERY_MODE
+def test_deleted_bits_are_nowhere_in_the_process(mode: str) -> None:
+    """Attributes of two values are kept as bits, too, which nodes gather: in fits, and in deletions of other rows."""
+    command = [sys.executable, "-c", SCAN_FOR_DELETED_BITS, mode]
+    n_never, n_before, n_after = map(int, subprocess.run(command, check=True, capture_output=True).stdout.split())
     assert n_before > n_never
     assert n_after <= n_never
 

@@ -4,19 +4,21 @@
 
 namespace deciduous {
 
-void ClassValues::gather(Dataset const& data, Attribute attribute, std::span<Slot const> slots,
-                         std::span<std::uint32_t const> ends) {
-    std::size_t const n = slots.size();
-    std::size_t const n_padded = kernels::whole_vectors(n);
-    n_rows_ = n;
-    ends_ = ends;
-    Ordered* const values = values_.take(n_padded);
+void gather_values(Dataset const& data, Attribute attribute, std::span<Slot const> slots, Ordered* values) {
     data.visit(attribute, [&](auto view) {
-        for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t i = 0; i < slots.size(); ++i)
             values[i] = to_ordered(view(slots[i]));
     });
-    std::fill(values + n, values + n_padded, to_ordered(kNoValue));
-    range_ = n == 0 ? kernels::Range{} : kernels::chosen->find_range(values, n);
+}
+
+void ClassValues::gather(NodeRows const& node, Attribute attribute) {
+    n_rows_ = node.size();
+    ends_ = node.ends;
+    std::size_t const n_padded = kernels::whole_vectors(n_rows_);
+    Ordered* const values = values_.take(n_padded);
+    gather_values(node.data, attribute, node.slots, values);
+    std::fill(values + n_rows_, values + n_padded, to_ordered(kNoValue));
+    range_ = kernels::chosen->find_range(values, n_rows_);
 }
 
 }  // namespace deciduous

@@ -37,11 +37,13 @@ struct NodeRows {
     }
 };
 
+// Gathers the values of an attribute in the order of the slots.
+void gather_values(Dataset const& data, Attribute attribute, std::span<Slot const> slots, Ordered* values);
+
 // The values of an attribute on a node, in the order of its slots. As many that are none follow as make vectors full.
 class ClassValues {
 public:
-    void gather(Dataset const& data, Attribute attribute, std::span<Slot const> slots,
-                std::span<std::uint32_t const> ends);
+    void gather(NodeRows const& node, Attribute attribute);
 
     [[nodiscard]] std::span<Ordered const> all() const { return {values_.data(), n_rows_}; }
     [[nodiscard]] std::span<Ordered const> all_padded() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/types.h"
+#include "base/wiped.h"
 #include "data/dataset.h"
 
 namespace deciduous {
@@ -60,6 +61,9 @@ public:
     // Takes an attribute that is not binary out of a list: the last one that was made.
     void retire(AttributeList& list, Attribute attribute);
 
+    // Overwrites what the rows have.
+    void wipe_values() { wipe(columns_.data(), columns_.size()); }
+
 private:
     void find_bits(Dataset const& data, BitColumns gathered);
     void find_indicators(Dataset const& data);
@@ -67,7 +71,7 @@ private:
     std::size_t n_rows_ = 0;
     std::array<Slot, kMaxRows> slots_{};
     std::vector<RowSet> classes_;
-    std::vector<RowSet> columns_;   // per attribute
+    WipedVector<RowSet> columns_;   // per attribute
     std::vector<Attribute> lists_;  // a node's behind that of its parent
     std::size_t n_listed_ = 0;
 };

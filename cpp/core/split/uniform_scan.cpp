@@ -22,7 +22,7 @@ public:
             scratch_.pair.values = *values;
             return take_pair(request, candidates);
         }
-        scratch_.values.gather(node_.data, attribute_, node_.slots, node_.ends);
+        scratch_.values.gather(node_, attribute_);
         if (scratch_.values.is_constant())
             return Finding::constant;
         find_thresholds(request);
@@ -31,7 +31,7 @@ public:
     }
 
     void find_again(UniformRequest const& request) {
-        scratch_.values.gather(node_.data, attribute_, node_.slots, node_.ends);
+        scratch_.values.gather(node_, attribute_);
         find_thresholds(request);
     }
 

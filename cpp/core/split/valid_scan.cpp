@@ -37,7 +37,7 @@ public:
             return take_pair(candidates);
         }
         if (!is_by_codes()) {
-            scratch_.values.gather(node_.data, attribute_, node_.slots, node_.ends);
+            scratch_.values.gather(node_, attribute_);
             if (scratch_.values.is_constant())
                 return Finding::constant;
             if (!request.is_recorded && sort_few(request.n_thresholds, candidates))
@@ -81,7 +81,7 @@ private:
     }
 
     void gather_and_tabulate() {
-        scratch_.values.gather(node_.data, attribute_, node_.slots, node_.ends);
+        scratch_.values.gather(node_, attribute_);
         table().sort(node_, scratch_.values, tuning_.max_counted_rows);
     }
 

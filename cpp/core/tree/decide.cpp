@@ -61,12 +61,11 @@ bool Decider::wants_bits(Rows const& rows) const {
            rows.size() <= context_.tuning.max_rows_with_bits;
 }
 
-Rows Decider::with_bits(Rows const& rows, std::vector<RowBits::Bits>& bits) const {
+Rows Decider::with_bits(Rows const& rows, ScratchBuffer<RowBits::Bits>& bits) const {
     RowBits const& all = context_.data.row_bits();
     std::size_t const n_rows = rows.size();
-    bits.resize(std::max(bits.size(), n_rows * all.n_words()));
     Rows result = rows;
-    result.bits = {bits.data(), n_rows};
+    result.bits = {bits.take(n_rows * all.n_words()), n_rows};
     for (std::size_t word = 0; word < all.n_words(); ++word)
         for (std::size_t i = 0; i < n_rows; ++i)
             result.bits.word(word)[i] = all.row(rows.slots[i])[word];

@@ -79,7 +79,7 @@ public:
 
     // Whether the bits of the rows are worth gathering, and the rows with them.
     [[nodiscard]] bool wants_bits(Rows const& rows) const;
-    [[nodiscard]] Rows with_bits(Rows const& rows, std::vector<RowBits::Bits>& bits) const;
+    [[nodiscard]] Rows with_bits(Rows const& rows, ScratchBuffer<RowBits::Bits>& bits) const;
 
     [[nodiscard]] Params const& params() const { return context_.params; }
     [[nodiscard]] Tuning const& tuning() const { return context_.tuning; }

@@ -87,10 +87,10 @@ RowSet Grower::left_of(Rows const& rows, Attribute attribute, Value threshold) {
         return (held->set <= threshold ? is_set : 0) | (held->clear <= threshold ? rows.set & ~is_set : 0);
     }
     rows.small->list(rows.set, scratch_.slots);
-    scratch_.divided.gather(data_, attribute, scratch_.slots, {});
-    auto const values = scratch_.divided.all();
+    Ordered* const values = scratch_.divided.take(scratch_.slots.size());
+    gather_values(data_, attribute, scratch_.slots, values);
     RowSet left = 0;
-    kernels::chosen->mark_below(to_ordered(threshold), values.data(), values.size(), &left);
+    kernels::chosen->mark_below(to_ordered(threshold), values, scratch_.slots.size(), &left);
     return kernels::chosen->spread_bits(left, rows.set);
 }
 
@@ -102,14 +102,13 @@ void Grower::mark_left(Rows const& rows, Attribute attribute, Value threshold) {
         kernels::chosen->mark_bit(rows.bits.word(*bit / RowBits::kBitsPerWord), rows.slots.size(),
                                   static_cast<unsigned>(*bit % RowBits::kBitsPerWord), scratch_.marks.data());
         auto const held = *data_.values_of_bits(attribute);
-        if (held.set > threshold)
-            for (std::uint64_t& marks : scratch_.marks)
-                marks = ~marks;
+        for (std::uint64_t& marks : scratch_.marks)
+            marks = (held.set <= threshold ? marks : 0) | (held.clear <= threshold ? ~marks : 0);
         return;
     }
-    scratch_.divided.gather(data_, attribute, rows.slots, rows.ends);
-    auto const values = scratch_.divided.all();
-    kernels::chosen->mark_below(to_ordered(threshold), values.data(), values.size(), scratch_.marks.data());
+    Ordered* const values = scratch_.divided.take(rows.slots.size());
+    gather_values(data_, attribute, rows.slots, values);
+    kernels::chosen->mark_below(to_ordered(threshold), values, rows.slots.size(), scratch_.marks.data());
 }
 
 std::pair<Rows, Rows> Grower::divide(Rows const& rows, Attribute attribute, Value threshold, std::uint32_t depth) {
@@ -152,11 +151,11 @@ void Grower::count_left(Rows const& rows, std::vector<std::uint32_t>& left_ends,
 
 void Grower::divide_bits(Rows const& rows, std::size_t n_left) {
     std::size_t const n = rows.slots.size();
-    scratch_.right_bits.resize(std::max(scratch_.right_bits.size(), n + kernels::kLanes));
+    RowBits::Bits* const right = scratch_.right_bits.take(n + kernels::kLanes);
     for (std::size_t i = 0; i < data_.row_bits().n_words(); ++i) {
         RowBits::Bits* const word = rows.bits.word(i);
-        kernels::chosen->divide_words(scratch_.marks.data(), word, n, word, scratch_.right_bits.data());
-        std::copy_n(scratch_.right_bits.data(), n - n_left, word + n_left);
+        kernels::chosen->divide_words(scratch_.marks.data(), word, n, word, right);
+        std::copy_n(right, n - n_left, word + n_left);
     }
 }
 

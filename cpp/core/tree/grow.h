@@ -42,7 +42,7 @@ public:
             Pool<SmallNode>::Loan const small(scratch_.small_nodes);
             function(decider_.as_small(rows, *small));
         } else if (decider_.wants_bits(rows)) {
-            Pool<std::vector<RowBits::Bits>>::Loan const bits(scratch_.node_bits);
+            Pool<ScratchBuffer<RowBits::Bits>>::Loan const bits(scratch_.node_bits);
             function(decider_.with_bits(rows, *bits));
         } else {
             function(rows);

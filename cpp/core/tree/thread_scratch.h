@@ -46,6 +46,13 @@ public:
         std::unique_ptr<Thing> thing_;
     };
 
+    // Calls the function with everything that is not lent out.
+    template <typename Function>
+    void for_each_free(Function const& function) {
+        for (auto const& thing : free_)
+            function(*thing);
+    }
+
 private:
     std::vector<std::unique_ptr<Thing>> free_;
     std::size_t n_things_ = 0;
@@ -60,7 +67,7 @@ struct ThreadScratch {
     AttributeOrder order;
     Pool<RowGroup> row_groups;
     Pool<SmallNode> small_nodes;
-    Pool<std::vector<RowBits::Bits>> node_bits;
+    Pool<ScratchBuffer<RowBits::Bits>> node_bits;
     TreeScratch tree;
     Tree growing = Tree::unmade();  // a whole tree on its way
 
@@ -69,7 +76,7 @@ struct ThreadScratch {
     std::vector<std::uint32_t> ends;
     std::vector<Count> totals;
     std::vector<Count> weights;
-    std::vector<RowBits::Bits> bits;  // if they are gathered for it alone
+    ScratchBuffer<RowBits::Bits> bits;  // if they are gathered for it alone
     std::vector<RowBits::Bits> varying;
     std::vector<std::uint8_t> is_present;  // per attribute: whether some rows are of that category
     std::vector<Attribute> others;
@@ -78,8 +85,8 @@ struct ThreadScratch {
     std::array<std::vector<std::uint32_t>, 2 * (kMaxDepth + 1)> child_ends;
     std::vector<std::uint64_t> marks;  // a bit for each row that goes left
     std::vector<Slot> right;
-    std::vector<RowBits::Bits> right_bits;
-    ClassValues divided;  // values by which rows are divided
+    ScratchBuffer<RowBits::Bits> right_bits;
+    ScratchBuffer<Ordered> divided;  // values by which rows are divided
 
     std::vector<ChangedRow> removed;  // of the walk over a tree
     std::vector<ChangedRow> added;
@@ -91,7 +98,11 @@ struct ThreadScratch {
     // Overwrites values of rows, some of which may just have been deleted.
     void wipe_values() {
         scan.wipe_values();
-        divided.wipe_values();
+        divided.wipe_written();
+        bits.wipe_written();
+        right_bits.wipe_written();
+        node_bits.for_each_free([](auto& its) { its.wipe_written(); });
+        small_nodes.for_each_free([](SmallNode& node) { node.wipe_values(); });
         candidates.wipe_values();
         found.wipe();
         planned.wipe();

@@ -59,6 +59,7 @@ class Commands(TyperGroup):
             code = super().main(given, *others, **options | {"standalone_mode": False})
             if code == INTERRUPTED:
                 raise KeyboardInterrupt
+            sys.stdout.flush()  # here, where it can be told that there is no room for it
         sys.exit(code or 0)
 
     def invoke(self, ctx: Any) -> Any:
@@ -66,7 +67,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # the reader of our output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             raise typer.Exit(0) from None
 
 
@@ -106,6 +107,12 @@ def _warnings_in_our_words() -> Iterator[None]:
         yield
 
 
+def _drop_output() -> None:
+    """What is still to be written goes nowhere: Python would try it again at its end, and fail with a message."""
+    with suppress(OSError, ValueError):  # a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _tell(
     error: BaseException, message: str, code: int, is_json: bool, show: Callable[[], None] | None = None
 ) -> NoReturn:
@@ -117,6 +124,10 @@ def _tell(
         typer.secho(message, err=True, fg=None if code == INTERRUPTED else "red")
     else:
         show()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
     sys.exit(code)
 
 

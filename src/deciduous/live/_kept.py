@@ -37,7 +37,8 @@ class Kept:
 
     def has_snapshot(self) -> bool:
         """Whether there is something to begin with, instead of training."""
-        return self.state.snapshot is not None and self._files.part(self.state.snapshot).exists()
+        name = self.state.snapshot  # once, as another thread may be changing it
+        return name is not None and self._files.part(name).exists()
 
     def has_current_snapshot(self) -> bool:
         """Whether the forest as of the last receipt is kept."""
