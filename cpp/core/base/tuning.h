@@ -25,7 +25,7 @@ struct Tuning {
 
     // At most this many rows, 64 at the most, and classes are kept as sets of bits.
     std::uint32_t max_small_rows = 64;
-    std::uint32_t max_small_classes = 8;
+    std::uint32_t max_small_classes = 32;
     // The bits of attributes of two values are gathered for at most this many rows.
     std::uint32_t max_rows_with_bits = 1U << 18;
     // Sorting the rows takes about as long as looking so many candidates up in them, or one for so many rows.

@@ -131,15 +131,14 @@ bool equals_recount(Word const* record, NodeRows const& node, Sampling const& sa
 std::size_t least_record_length(NodeRows const& node, Attribute attribute, Sampling const& sampling,
                                 Tuning const& tuning) {
     Column const* const column = node.data.numeric_column(attribute);
-    std::size_t const n_values = column == nullptr ? 2 : column->is_coded() ? column->n_codes() : node.size();
-    if (n_values <= 2)
+    if (column == nullptr || column->is_coded())
         return PairRecord::length(node.n_classes());
     if (sampling.scheme == CandidateScheme::uniform)
         return ThresholdRecord<std::size_t>::length(node.n_classes(), sampling.n_thresholds);
     std::size_t const n_cuts =
         sampling.n_thresholds == kAllThresholds ? 1 : std::size_t{sampling.n_thresholds} + tuning.reserve;
     return CutRecord<std::size_t, NarrowCounts>::length(node.n_classes(),
-                                                        std::min({n_cuts, node.size() / 4, n_values / 2}));
+                                                        std::min(n_cuts, node.size() / 4));
 }
 
 }  // namespace deciduous
