@@ -1,8 +1,8 @@
 """The figures of the core before its second generation, for requirements that speak of them.
 
 `before.json` is a file of results as any run writes it, cut down to the series that are needed: the memory of the data
-sets for three seeds, and of the decisions of nodes the least of several runs, as the machine was not idle. Times belong
-to a machine; they are therefore read only as quotients with a yardstick of the same file.
+sets for three seeds, and the decisions of nodes, one run in the hour of the figures in docs/performance.md. Times
+belong to a machine; they are therefore read only as quotients with a yardstick of the same file.
 """
 
 from __future__ import annotations
