@@ -137,8 +137,7 @@ std::size_t least_record_length(NodeRows const& node, Attribute attribute, Sampl
         return ThresholdRecord<std::size_t>::length(node.n_classes(), sampling.n_thresholds);
     std::size_t const n_cuts =
         sampling.n_thresholds == kAllThresholds ? 1 : std::size_t{sampling.n_thresholds} + tuning.reserve;
-    return CutRecord<std::size_t, NarrowCounts>::length(node.n_classes(),
-                                                        std::min(n_cuts, node.size() / 4));
+    return CutRecord<std::size_t, NarrowCounts>::length(node.n_classes(), std::min(n_cuts, node.size() / 4));
 }
 
 }  // namespace deciduous
