@@ -19,13 +19,13 @@ enum Purpose : std::uint64_t {
     kOccupancy = 6,
 };
 
-[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t z) {
+DECIDUOUS_INLINED [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
     return z ^ (z >> 31);
 }
 
-[[nodiscard]] constexpr std::uint64_t hash(std::uint64_t h, std::uint64_t word) {
+DECIDUOUS_INLINED [[nodiscard]] constexpr std::uint64_t hash(std::uint64_t h, std::uint64_t word) {
     return mix(h + 0x9E3779B97F4A7C15U * (word + 1));
 }
 

@@ -23,6 +23,15 @@ struct Range {
     Ordered highest;
 };
 
+// Where uniform points are drawn, and the range that they must be in.
+struct Window {
+    Key key;
+    double begin;
+    double width;
+    double low;
+    double high;
+};
+
 inline constexpr Count kMaxFewRows = Count{1} << 26;  // whose squares are exact in doubles
 
 // What every set has.
@@ -54,6 +63,10 @@ struct Set {
     void (*rank_values)(Ordered const* values, std::size_t n, Key key, Ordered* ranks);
     void (*rank_words)(std::uint32_t const* words, std::size_t n, Key key, Ordered* ranks);
 
+    // Of the kLanes points from number `first` on of a window (docs/algorithm.md, 2.6), those in the range, rounded
+    // down; how many they are. There is room for kLanes more.
+    std::size_t (*draw_arrivals)(Window const& window, std::uint64_t first, Value* arrivals);
+
     // The places of the numbers from one bound to another; how many they are. There is room for kLanes more than all.
     std::size_t (*find_within)(Ordered from, Ordered to, Ordered const* numbers, std::size_t n, std::uint32_t* places);
 
@@ -69,8 +82,16 @@ struct Set {
     void (*divide_words)(std::uint64_t const* marks, std::uint64_t const* words, std::size_t n, std::uint64_t* left,
                          std::uint64_t* right);
 
-    // The bits that are set, as many as there are from the lowest on, moved to where `where` has its bits.
+    // Of 64 numbers, those whose bit is set, one behind the other; how many they are. There is room for kLanes more.
+    std::size_t (*keep_set)(Ordered const* numbers, std::uint64_t bits, Ordered* kept);
+
+    // A bit for each of n numbers, 64 at the most: whether the next one is the same. There are kLanes more behind them.
+    std::uint64_t (*mark_repeated)(Ordered const* numbers, std::size_t n);
+
+    // The bits that are set, as many as there are from the lowest on, moved to where `where` has its bits, …
     std::uint64_t (*spread_bits)(std::uint64_t bits, std::uint64_t where);
+    // … and the other way round: the bits at these places, one beside the other.
+    std::uint64_t (*gather_bits)(std::uint64_t bits, std::uint64_t where);
 
     // The bits in which some of the words differ from the first one.
     std::uint64_t (*find_varying)(std::uint64_t const* words, std::size_t n);
@@ -91,6 +112,9 @@ struct Set {
     // The Gini scores (docs/algorithm.md, 2.7) of n splits of rows of two classes, fewer than kMaxFewRows in all;
     // `left` has two counts for each split.
     void (*score_two_classes)(Count const* left, std::size_t n, Count const* totals, double* scores);
+
+    // The lowest of the scores, or infinity if there are none.
+    double (*find_lowest)(double const* scores, std::size_t n);
 };
 
 // All sets that this machine can run, the plain one first.

@@ -86,6 +86,7 @@ struct Avx2 {
     }
 
     static std::uint64_t spread_bits(std::uint64_t bits, std::uint64_t where) { return _pdep_u64(bits, where); }
+    static std::uint64_t gather_bits(std::uint64_t bits, std::uint64_t where) { return _pext_u64(bits, where); }
 };
 
 }  // namespace

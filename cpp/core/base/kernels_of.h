@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "base/kernels.h"
 
@@ -20,7 +21,7 @@ namespace {
 // and `more_where`, which adds one there; `keep`, which stores the numbers that some bits tell one behind the other,
 // whatever is written behind them, and tells how many, and `keep_words`, the same for numbers of twice the size;
 // `test_words`, which tells the words of a vector that have a bit; `lowest` and `highest` number of a vector; and
-// `spread_bits`.
+// `spread_bits` and `gather_bits`.
 template <typename Vectors>
 struct KernelsOf {
     using Vector = typename Vectors::Vector;
@@ -152,6 +153,27 @@ struct KernelsOf {
             ranks[i] = to_ordered(rank(key, words[i]));
     }
 
+    static std::size_t draw_arrivals(Window const& window, std::uint64_t first, Value* arrivals) {
+        alignas(64) Ordered rounded[kLanes];
+        alignas(64) Ordered is_outside[kLanes];
+        for (std::size_t i = 0; i < kLanes; ++i) {
+            auto const bits = static_cast<std::int64_t>(hash(window.key, first + i) >> 11);
+            double const point = window.begin + window.width * (static_cast<double>(bits) * 0x1p-53);
+            auto const nearest = static_cast<float>(point);
+            Value const value = to_value(nearest);
+            Value const step = value == to_value(0.0F) ? 2 : 1;  // between it and the number below stands -0.0
+            rounded[i] = static_cast<Ordered>(value - (static_cast<double>(nearest) > point ? step : 0));
+            // The ends are float32, so a point is between them exactly if its rounding down is.
+            is_outside[i] = (point < window.low) | (point >= window.high) ? 1 : 0;
+        }
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < kLanes; i += kWidth)
+            n += Vectors::keep(arrivals + n, Vectors::load(rounded + i),
+                               Vectors::bits(Vectors::equal(Vectors::load(is_outside + i), Vectors::all(0))));
+        std::memset(rounded, 0, sizeof rounded);
+        return n;
+    }
+
     static std::size_t find_within(Ordered from, Ordered to, Ordered const* numbers, std::size_t n,
                                    std::uint32_t* places) {
         Vector const low = Vectors::all(from);
@@ -245,6 +267,23 @@ struct KernelsOf {
         right += 1 - goes_left;
     }
 
+    static std::size_t keep_set(Ordered const* numbers, std::uint64_t bits, Ordered* kept) {
+        auto* const to = reinterpret_cast<std::uint32_t*>(kept);
+        std::size_t n = 0;
+        for (; bits != 0; bits >>= kWidth, numbers += kWidth)
+            n += Vectors::keep(to + n, Vectors::load(numbers), static_cast<std::uint32_t>(bits) & ((1U << kWidth) - 1));
+        return n;
+    }
+
+    static std::uint64_t mark_repeated(Ordered const* numbers, std::size_t n) {
+        std::uint64_t repeated = 0;
+        for (std::size_t i = 0; i + 1 < n; i += kWidth)
+            repeated |=
+                std::uint64_t{Vectors::bits(Vectors::equal(Vectors::load(numbers + i), Vectors::load(numbers + i + 1)))}
+                << i;
+        return n == 0 ? 0 : repeated & ((std::uint64_t{1} << (n - 1)) - 1);
+    }
+
     static std::uint64_t find_varying(std::uint64_t const* words, std::size_t n) {
         std::uint64_t varying = 0;
         for (std::size_t i = 0; i < n; ++i)
@@ -297,6 +336,22 @@ struct KernelsOf {
         }
     }
 
+    static double find_lowest(double const* scores, std::size_t n) {
+        constexpr std::size_t kAtOnce = 8;
+        double lowest[kAtOnce];
+        for (double& its : lowest)
+            its = std::numeric_limits<double>::infinity();
+        std::size_t i = 0;
+        for (; i + kAtOnce <= n; i += kAtOnce)
+            for (std::size_t j = 0; j < kAtOnce; ++j)
+                lowest[j] = scores[i + j] < lowest[j] ? scores[i + j] : lowest[j];
+        for (; i < n; ++i)
+            lowest[0] = scores[i] < lowest[0] ? scores[i] : lowest[0];
+        for (double const its : lowest)
+            lowest[0] = its < lowest[0] ? its : lowest[0];
+        return lowest[0];
+    }
+
     static constexpr Set set(char const* name) {
         return {
             .name = name,
@@ -308,18 +363,23 @@ struct KernelsOf {
             .count_equal = count_equal,
             .rank_values = rank_values,
             .rank_words = rank_words,
+            .draw_arrivals = draw_arrivals,
             .find_within = find_within,
             .mark_below = mark_below,
             .mark_bit = mark_bit,
             .divide = divide,
             .divide_words = divide_words,
+            .keep_set = keep_set,
+            .mark_repeated = mark_repeated,
             .spread_bits = Vectors::spread_bits,
+            .gather_bits = Vectors::gather_bits,
             .find_varying = find_varying,
             .count_bit = count_bit,
             .transpose = transpose,
             .count_common = count_common,
             .count_up_to = count_up_to,
             .score_two_classes = score_two_classes,
+            .find_lowest = find_lowest,
         };
     }
 };

@@ -77,6 +77,12 @@ struct Plain {
             spread |= (bits & 1) != 0 ? where & (~where + 1) : 0;
         return spread;
     }
+    static std::uint64_t gather_bits(std::uint64_t bits, std::uint64_t where) {
+        std::uint64_t gathered = 0;
+        for (std::size_t i = 0; where != 0; where &= where - 1, ++i)
+            gathered |= std::uint64_t{(bits & where & (~where + 1)) != 0} << i;
+        return gathered;
+    }
 };
 
 }  // namespace

@@ -54,9 +54,11 @@ public:
     // Gives an empty slot a value. If the dictionary has no room for it, the column gives it up, and overwrites the
     // slots that hold no row.
     void give(Slot slot, Value value, std::span<Slot const> free_slots) {
-        if (is_coded_ && recent_ < values_.size() && values_[recent_] == value && uses_[recent_] > 0) {
-            codes_[slot] = recent_;
-            ++uses_[recent_];
+        // Without a branch if there are two, as its outcome would be random.
+        Code const likely = values_.size() == 2 ? Code{value == values_[1]} : recent_;
+        if (is_coded_ && likely < values_.size() && values_[likely] == value && uses_[likely] > 0) {
+            codes_[slot] = likely;
+            ++uses_[likely];
         } else if (!set(slot, value)) {
             become_plain(free_slots);
             (void)set(slot, value);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
+#include "base/kernels.h"
 #include "base/types.h"
 
 namespace deciduous {
@@ -13,18 +13,14 @@ class Arrivals {
 public:
     Arrivals(Key node, Attribute attribute, Value low, Value high);
 
-    [[nodiscard]] Value next();
+    [[nodiscard]] Value first() const;
 
-    // The next n of them.
-    void take(std::size_t n, Value* points);
+    // The first n of them. There is room for so many more.
+    static constexpr std::size_t kMoreRoom = 2 * kernels::kLanes;
+    void take(std::size_t n, Value* points) const;
 
 private:
-    double low_;
-    double high_;
-    double window_begin_;
-    double window_width_;
-    Key window_key_;
-    std::uint64_t i_ = 0;
+    kernels::Window window_{};
 };
 
 }  // namespace deciduous

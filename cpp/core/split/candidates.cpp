@@ -1,7 +1,8 @@
 #include "split/candidates.h"
 
 #include <algorithm>
-#include <tuple>
+#include <limits>
+#include <utility>
 
 #include "base/kernels.h"
 
@@ -27,22 +28,23 @@ void Candidates::score(Scoring const& scoring) {
 }
 
 std::optional<std::size_t> Candidates::choose(Scoring const& scoring) {
-    constexpr std::size_t kNone = ~std::size_t{0};
+    constexpr double kInadmissible = std::numeric_limits<double>::infinity();
     score(scoring);
-    Count const n_rows = sum(scoring.totals);
-    std::size_t best = kNone;
-    for (std::size_t i = 0; i < n_candidates_; ++i) {
-        if (best != kNone && scores_[i] > scores_[best])
-            continue;
-        if (Count const n = n_left(i); n < scoring.min_samples_leaf || n_rows - n < scoring.min_samples_leaf)
-            continue;
-        auto const order = [&](std::size_t its) {
-            return std::tuple(scores_[its], candidates_[its].rank, candidates_[its].attribute);
-        };
-        if (best == kNone || order(i) < order(best))
-            best = i;
+    if (scoring.min_samples_leaf > 1) {  // no candidate leaves a side without rows
+        Count const n_most = sum(scoring.totals) - scoring.min_samples_leaf;
+        for (std::size_t i = 0; i < n_candidates_; ++i)
+            if (Count const n = n_left(i); n < scoring.min_samples_leaf || n > n_most)
+                scores_[i] = kInadmissible;
     }
-    return best == kNone ? std::nullopt : std::optional(best);
+    double const lowest = kernels::chosen->find_lowest(scores_.data(), n_candidates_);
+    if (lowest == kInadmissible)
+        return std::nullopt;
+    auto const tie_order = [&](std::size_t i) { return std::pair(candidates_[i].rank, candidates_[i].attribute); };
+    auto best = static_cast<std::size_t>(std::find(scores_.begin(), scores_.end(), lowest) - scores_.begin());
+    for (std::size_t i = best + 1; i < n_candidates_; ++i)
+        if (scores_[i] == lowest && tie_order(i) < tie_order(best))
+            best = i;
+    return best;
 }
 
 }  // namespace deciduous

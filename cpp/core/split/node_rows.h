@@ -22,7 +22,7 @@ struct NodeRows {
     std::span<Count const> totals;        // rows per class, by weight
     std::span<Count const> weights = {};  // of the slots; empty if all of them are 1
     BitColumns bits = {};                 // of the slots, if they were gathered
-    SmallNode const* small = nullptr;     // that the rows are of, if they are few
+    SmallNode* small = nullptr;           // that the rows are of, if they are few
     RowSet set = 0;                       // the rows within it
 
     [[nodiscard]] std::size_t size() const { return slots.size(); }

@@ -147,6 +147,7 @@ struct ScanScratch {
     std::vector<Ordered> few_ranks;
     std::vector<std::uint32_t> valid_places;
     std::vector<RowSet> class_sets;
+    std::vector<std::uint32_t> classes;
     ScratchBuffer<Ordered> valid_values;
     std::vector<Count> left;
     // Values that are looked up, the next ones, and what is above them, class by class. Here, and not where they are

@@ -30,6 +30,8 @@ AttributeList SmallNode::take(Dataset const& data, std::span<Slot const> rows,
     if (lists_.size() < data.n_attributes())
         lists_.resize(data.n_attributes());
     n_listed_ = 0;
+    n_sorted_ = 0;
+    sorted_places_.resize(data.n_attributes());
     find_bits(data, bits);
     find_indicators(data);
     AttributeList const list{0, n_listed_, others.size()};
@@ -76,6 +78,46 @@ void SmallNode::find_indicators(Dataset const& data) {
         if (n_listed_ > 0 && columns_[lists_[n_listed_ - 1]] == all())
             --n_listed_;  // all rows are of one category
     }
+}
+
+// Where an attribute is to be put.
+SortedColumn& SmallNode::column_to_sort(Attribute attribute) {
+    std::uint32_t& place = sorted_places_[attribute];
+    if (place >= n_sorted_ || sorted_[place].attribute != attribute) {
+        place = static_cast<std::uint32_t>(n_sorted_++);
+        if (sorted_.size() < n_sorted_)
+            sorted_.resize(2 * n_sorted_);
+    }
+    SortedColumn& column = sorted_[place];
+    column.attribute = attribute;
+    return column;
+}
+
+SortedColumn const& SmallNode::sorted(Dataset const& data, Attribute attribute, RowSet rows) {
+    if (SortedColumn const* const its = find_sorted(attribute, rows))
+        return *its;
+    // All rows if these are many of them: other nodes will ask.
+    std::size_t const n_asked = static_cast<std::size_t>(std::popcount(rows));
+    RowSet const taken = 2 * n_asked >= n_rows_ ? all() : rows;
+    SortedColumn& column = column_to_sort(attribute);
+    column.rows = taken;
+    std::size_t n = 0;
+    data.visit(attribute, [&](auto view) {
+        for_each_row(taken, [&](std::size_t row) { gathered_[n++] = to_ordered(view(slots_[row])); });
+    });
+    std::size_t const n_padded = kernels::whole_vectors(n);
+    std::fill(gathered_.begin() + static_cast<std::ptrdiff_t>(n),
+              gathered_.begin() + static_cast<std::ptrdiff_t>(n_padded), to_ordered(kNoValue));
+    std::array<std::uint32_t, kMaxRows> n_smaller;
+    kernels::chosen->count_smaller(gathered_.data(), n_padded, n_smaller.data());
+    std::array<std::uint8_t, kMaxRows> n_alike{};  // of those that came before
+    n = 0;
+    for_each_row(taken, [&](std::size_t row) {
+        std::size_t const place = n_smaller[n] + n_alike[n_smaller[n]]++;
+        column.places[row] = static_cast<std::uint8_t>(place);
+        column.values[row] = column.sorted[place] = gathered_[n++];
+    });
+    return column;
 }
 
 AttributeList SmallNode::narrowed(AttributeList const& list, RowSet rows) {

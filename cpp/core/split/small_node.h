@@ -18,6 +18,13 @@ namespace deciduous {
 // Rows of a small node, a bit each, class after class.
 using RowSet = std::uint64_t;
 
+// Calls the function with the number of each row of a set.
+template <typename Function>
+void for_each_row(RowSet rows, Function const& function) {
+    for (; rows != 0; rows &= rows - 1)
+        function(static_cast<std::size_t>(std::countr_zero(rows)));
+}
+
 // The attributes that may vary among the rows of a node, within the lists of the small node above it: those of two
 // values, which are known to vary, then the others.
 struct AttributeList {
@@ -28,9 +35,20 @@ struct AttributeList {
     [[nodiscard]] std::size_t end() const { return begin + size(); }
 };
 
+inline constexpr std::size_t kMaxSmallRows = 64;
+
+// An attribute of some rows of a small node, sorted once for all nodes below that have no other rows.
+struct SortedColumn {
+    Attribute attribute;
+    RowSet rows;
+    std::array<Ordered, kMaxSmallRows> values;       // by row
+    std::array<Ordered, kMaxSmallRows> sorted;       // ascending, as many as there are rows
+    std::array<std::uint8_t, kMaxSmallRows> places;  // by row: where it is among the sorted ones
+};
+
 class SmallNode {
 public:
-    static constexpr std::size_t kMaxRows = 64;
+    static constexpr std::size_t kMaxRows = kMaxSmallRows;
 
     // Takes rows, class after class, in place of the former ones, and finds the binary attributes that vary among them.
     // `others` are the attributes beside them that may. `bits` are those of the rows, if they were gathered.
@@ -44,12 +62,23 @@ public:
     // The slots of a set of rows, class after class.
     void list(RowSet rows, std::vector<Slot>& slots) const {
         slots.resize(static_cast<std::size_t>(std::popcount(rows)));
-        for (std::size_t i = 0; rows != 0; rows &= rows - 1, ++i)
-            slots[i] = slots_[static_cast<std::size_t>(std::countr_zero(rows))];
+        std::size_t i = 0;
+        for_each_row(rows, [&](std::size_t row) { slots[i++] = slots_[row]; });
     }
 
     // The rows whose bit of a binary attribute in a list is set, or for which the indicator is on.
     [[nodiscard]] RowSet column(Attribute attribute) const { return columns_[attribute]; }
+
+    // An attribute that is not binary, sorted for at least these rows; until the next one is asked for.
+    [[nodiscard]] SortedColumn const& sorted(Dataset const& data, Attribute attribute, RowSet rows);
+
+    // The same if it is there already, else null.
+    [[nodiscard]] SortedColumn const* find_sorted(Attribute attribute, RowSet rows) const {
+        std::uint32_t const place = sorted_places_[attribute];
+        bool const is_there =
+            place < n_sorted_ && sorted_[place].attribute == attribute && (rows & ~sorted_[place].rows) == 0;
+        return is_there ? &sorted_[place] : nullptr;
+    }
 
     [[nodiscard]] std::span<Attribute const> attributes(AttributeList const& list) const {
         return std::span(lists_).subspan(list.begin, list.size());
@@ -62,11 +91,18 @@ public:
     void retire(AttributeList& list, Attribute attribute);
 
     // Overwrites what the rows have.
-    void wipe_values() { wipe(columns_.data(), columns_.size()); }
+    void wipe_values() {
+        wipe(columns_.data(), columns_.size());
+        wipe(sorted_.data(), sorted_.size());
+        wipe(gathered_.data(), gathered_.size());
+        sorted_.clear();
+        n_sorted_ = 0;
+    }
 
 private:
     void find_bits(Dataset const& data, BitColumns gathered);
     void find_indicators(Dataset const& data);
+    [[nodiscard]] SortedColumn& column_to_sort(Attribute attribute);
 
     std::size_t n_rows_ = 0;
     std::array<Slot, kMaxRows> slots_{};
@@ -74,6 +110,10 @@ private:
     WipedVector<RowSet> columns_;   // per attribute
     std::vector<Attribute> lists_;  // a node's behind that of its parent
     std::size_t n_listed_ = 0;
+    WipedVector<SortedColumn> sorted_;  // those that were asked for
+    std::size_t n_sorted_ = 0;
+    std::array<Ordered, kMaxRows> gathered_{};
+    std::vector<std::uint32_t> sorted_places_;  // per attribute; of no meaning unless it is there that this says
 };
 
 }  // namespace deciduous

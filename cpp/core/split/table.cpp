@@ -95,6 +95,28 @@ std::uint64_t const* Table::sorted_keys(std::size_t n) {
     return keys;
 }
 
+// Takes rows in the order of their values: `take(i, counts)` counts row i among those of its value.
+template <typename ValueOf, typename Take>
+void Table::take_sorted(std::size_t n_rows, ValueOf const& value_of, Take const& take) {
+    std::size_t place = 0;  // of the present value
+    Ordered former = value_of(0);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        Ordered const value = value_of(i);
+        place += value != former ? 1 : 0;
+        former = value;
+        values_.data()[place] = value;
+        take(i, counts_.data() + place * n_classes_);
+    }
+    n_values_ = place + 1;
+}
+
+void Table::read(std::size_t n_classes, std::span<Ordered const> sorted, std::uint32_t const* classes) {
+    start(n_classes, sorted.size());
+    take_sorted(
+        sorted.size(), [&](std::size_t i) { return sorted[i]; },
+        [&](std::size_t i, Count* counts) { ++counts[classes[i]]; });
+}
+
 void Table::sort_by_digits(NodeRows const& node, ClassValues const& values) {
     std::size_t const n_rows = node.size();
     bool const is_weighted = !node.weights.empty();
@@ -104,25 +126,16 @@ void Table::sort_by_digits(NodeRows const& node, ClassValues const& values) {
             keys[i] = std::uint64_t{from_ordered(values.all()[i])} << 32 | (is_weighted ? i : y);
     });
     std::uint64_t const* const sorted = sorted_keys(n_rows);
-    auto const class_of = [&](std::uint32_t i) {
-        return static_cast<std::size_t>(std::ranges::upper_bound(node.ends, i) - node.ends.begin());
-    };
-    with_classes(node.n_classes(), [&](auto n_classes) {
-        start(n_classes, n_rows);
-        std::size_t place = 0;  // of the present value
-        auto former = static_cast<Value>(sorted[0] >> 32);
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            auto const value = static_cast<Value>(sorted[i] >> 32);
-            auto const row = static_cast<std::uint32_t>(sorted[i]);
-            place += value != former ? 1 : 0;
-            former = value;
-            values_.data()[place] = to_ordered(value);
-            if (is_weighted)
-                counts_[place * n_classes + class_of(row)] += node.weights[row];
-            else
-                ++counts_[place * n_classes + row];
-        }
-        n_values_ = place + 1;
+    auto const value_of = [&](std::size_t i) { return to_ordered(static_cast<Value>(sorted[i] >> 32)); };
+    auto const low_half = [&](std::size_t i) { return static_cast<std::uint32_t>(sorted[i]); };
+    start(node.n_classes(), n_rows);
+    if (!is_weighted) {
+        take_sorted(n_rows, value_of, [&](std::size_t i, Count* counts) { ++counts[low_half(i)]; });
+        return;
+    }
+    take_sorted(n_rows, value_of, [&](std::size_t i, Count* counts) {
+        std::uint32_t const row = low_half(i);
+        counts[std::ranges::upper_bound(node.ends, row) - node.ends.begin()] += node.weights[row];
     });
 }
 

@@ -18,6 +18,9 @@ public:
     // By sorting the values of all rows; at most `max_counted` of them by counting for each how many are smaller.
     void sort(NodeRows const& node, ClassValues const& values, std::size_t max_counted);
 
+    // By reading rows that are sorted already, with their classes. None of them has a weight.
+    void read(std::size_t n_classes, std::span<Ordered const> sorted, std::uint32_t const* classes);
+
     [[nodiscard]] std::size_t size() const { return n_values_; }
     [[nodiscard]] Ordered const* values() const { return values_.data(); }
     [[nodiscard]] Value value(std::size_t i) const { return from_ordered(values_.data()[i]); }
@@ -34,6 +37,8 @@ private:
     void sort_by_counting(NodeRows const& node, ClassValues const& values);
     void sort_by_digits(NodeRows const& node, ClassValues const& values);
     [[nodiscard]] std::uint64_t const* sorted_keys(std::size_t n);
+    template <typename ValueOf, typename Take>
+    void take_sorted(std::size_t n_rows, ValueOf const& value_of, Take const& take);
 
     std::size_t n_classes_ = 0;
     std::size_t n_values_ = 0;

@@ -85,7 +85,7 @@ private:
         std::uint32_t const n_arrivals = has_range ? request.n_arrivals : 0;
         found().start(node_.n_classes(), n_arrivals + (parts_missing ? 1 : 0));
         if (has_range) {
-            Value* const points = scratch_.arrivals.take(n_arrivals);
+            Value* const points = scratch_.arrivals.take(n_arrivals + Arrivals::kMoreRoom);
             Arrivals(node_.key, attribute_, found().lowest, found().highest).take(n_arrivals, points);
             for (std::uint32_t i = 0; i < n_arrivals; ++i)
                 found().set(i, points[i], i);
@@ -125,9 +125,13 @@ private:
     }
 
     void offer(Candidates& candidates) {
-        for (std::size_t i = 0; i < found().size(); ++i)
-            std::copy_n(found().left(i), node_.n_classes(),
-                        candidates.append(attribute_, found().threshold(i), kNoValue, found().rank(i)));
+        Count* const left = candidates.append_many(found().size(), [&](std::size_t i, Candidate& its) {
+            its.attribute = attribute_;
+            its.value = found().threshold(i);
+            its.next = kNoValue;
+            its.rank = found().rank(i);
+        });
+        std::copy_n(found().left(0), found().size() * node_.n_classes(), left);
     }
 
     NodeRows const& node_;
@@ -160,7 +164,7 @@ Value uniform_threshold(Key node, Candidate const& candidate) {
         return candidate.value;
     if (candidate.next == kMissing)
         return kInfinity;
-    return Arrivals(node, candidate.attribute, candidate.value, candidate.next).next();
+    return Arrivals(node, candidate.attribute, candidate.value, candidate.next).first();
 }
 
 }  // namespace deciduous

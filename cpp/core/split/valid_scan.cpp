@@ -36,12 +36,12 @@ public:
             scratch_.pair.values = *values;
             return take_pair(candidates);
         }
+        if (node_.small != nullptr)
+            return take_small(request, candidates);
         if (!is_by_codes()) {
             scratch_.values.gather(node_, attribute_);
             if (scratch_.values.is_constant())
                 return Finding::constant;
-            if (!request.is_recorded && sort_few(request.n_thresholds, candidates))
-                return Finding::cuts;
             if (look_up(request)) {
                 offer_found(request.n_thresholds, candidates);
                 if (request.is_recorded)
@@ -115,40 +115,67 @@ private:
 
     // ------------------------------------------------------------------------------------- few rows, as sets of bits
 
-    // Sorts few rows without equal values, so that a class is a set of places in their order. False if they are not
-    // that.
-    bool sort_few(std::uint32_t n_thresholds, Candidates& candidates) {
-        std::size_t const n_rows = node_.size();
-        if (node_.small == nullptr || n_rows > tuning_.max_counted_rows)
-            return false;
-        auto const values = scratch_.values.all_padded();
-        std::array<std::uint32_t, SmallNode::kMaxRows> places;
-        kernels::chosen->count_smaller(values.data(), values.size(), places.data());
-        Ordered* const sorted = scratch_.valid_values.take(2 * SmallNode::kMaxRows);
+    // The rows of a small node are sorted already: a class is a set of places in their order.
+    Finding take_small(ValidRequest const& request, Candidates& candidates) {
+        SortedColumn const& column = node_.small->sorted(node_.data, attribute_, node_.set);
+        Ordered* const sorted = scratch_.valid_values.take(2 * (SmallNode::kMaxRows + kernels::kLanes));
+        RowSet const taken = find_class_sets(column);
+        std::size_t const n = kernels::chosen->keep_set(column.sorted.data(), taken, sorted);
+        if (sorted[0] == sorted[n - 1])
+            return Finding::constant;
         auto& sets = scratch_.class_sets;
-        sets.assign(n_classes_, 0);
-        RowSet taken = 0;
-        RowSet unparted = 0;  // places whose next one is of the same class
-        node_.for_each_class([&](std::size_t y, std::size_t begin, std::size_t end) {
-            RowSet set = 0;
-            for (std::size_t i = begin; i < end; ++i) {
-                sorted[places[i]] = values[i];
-                set |= RowSet{1} << places[i];
-            }
-            sets[y] = set;
-            taken |= set;
-            unparted |= set & (set >> 1);
-        });
-        RowSet const all = ~RowSet{0} >> (SmallNode::kMaxRows - n_rows);
-        if (taken != all)
-            return false;
-        offer_few(all >> 1 & ~unparted, sorted, n_thresholds, candidates);
-        return true;
+        for (RowSet& set : sets)
+            set = kernels::chosen->gather_bits(set, taken);
+        if (request.is_recorded) {
+            auto& classes = scratch_.classes;
+            classes.resize(std::max(classes.size(), n));
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                for_each_row(sets[y], [&](std::size_t place) { classes[place] = static_cast<std::uint32_t>(y); });
+            table().read(n_classes_, {sorted, n}, classes.data());
+            return take_table(request, candidates);
+        }
+        offer_small(valid_places(sorted, n), sorted, request.n_thresholds, candidates);
+        return Finding::cuts;
     }
 
-    void offer_few(RowSet valid, Ordered* sorted, std::uint32_t n_thresholds, Candidates& candidates) {
+    // The places of the rows of each class among all rows of the column; those of all of them.
+    RowSet find_class_sets(SortedColumn const& column) {
+        auto& sets = scratch_.class_sets;
+        sets.resize(n_classes_);
+        RowSet taken = 0;
+        for (std::size_t y = 0; y < n_classes_; ++y) {
+            RowSet set = 0;
+            for_each_row(node_.small->classes()[y] & node_.set,
+                         [&](std::size_t row) { set |= RowSet{1} << column.places[row]; });
+            sets[y] = set;
+            taken |= set;
+        }
+        return taken;
+    }
+
+    // The last places of the values that are valid candidates.
+    [[nodiscard]] RowSet valid_places(Ordered const* sorted, std::size_t n) const {
+        RowSet alike = 0;  // places whose next one is of the same class
+        for (RowSet const set : scratch_.class_sets)
+            alike |= set & (set >> 1);
+        RowSet const repeated = kernels::chosen->mark_repeated(sorted, n);
+        RowSet const all = ~RowSet{0} >> (SmallNode::kMaxRows - n);
+        if (repeated == 0)
+            return all >> 1 & ~alike;
+        // A sum carries what is mixed up to the last place of its value. Then a bit stands for each value.
+        RowSet const is_mixed = repeated & ~alike;
+        RowSet const reached = ((is_mixed + repeated) ^ repeated) | is_mixed;
+        RowSet const last = all & ~repeated;
+        RowSet const mixed = kernels::chosen->gather_bits(reached, last);
+        RowSet const parted = kernels::chosen->gather_bits(~alike, last);
+        auto const n_values = static_cast<unsigned>(std::popcount(last));
+        RowSet const valid = (mixed | mixed >> 1 | parted) & ((RowSet{1} << (n_values - 1)) - 1);
+        return kernels::chosen->spread_bits(valid, last);
+    }
+
+    void offer_small(RowSet valid, Ordered* sorted, std::uint32_t n_thresholds, Candidates& candidates) {
         std::array<std::uint32_t, SmallNode::kMaxRows> places;
-        Ordered* const values = sorted + SmallNode::kMaxRows;
+        Ordered* const values = sorted + SmallNode::kMaxRows + kernels::kLanes;
         std::size_t n = 0;
         for (; valid != 0; valid &= valid - 1, ++n) {
             places[n] = static_cast<std::uint32_t>(std::countr_zero(valid));

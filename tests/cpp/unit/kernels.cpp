@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -169,6 +172,76 @@ TEST_CASE("bits are spread to where others are") {
         CHECK(set->spread_bits(~std::uint64_t{0}, 0b11010) == 0b11010);
         CHECK(set->spread_bits(0b11, ~std::uint64_t{0} << 60) == std::uint64_t{3} << 60);
     }
+}
+
+TEST_CASE("gathering bits undoes spreading them") {
+    for (auto const* const set : every_set())
+        for (std::uint64_t const where : words(20)) {
+            std::uint64_t const bits = set->gather_bits(0x123456789ABCDEF0U, where);
+            CHECK(set->spread_bits(bits, where) == (0x123456789ABCDEF0U & where));
+            CHECK(set->gather_bits(where, where) == ~std::uint64_t{0} >> (64 - std::popcount(where)));
+        }
+}
+
+TEST_CASE("numbers whose bit is set are kept in their order") {
+    auto const those = numbers(64, 1000);
+    for (auto const* const set : every_set())
+        for (std::uint64_t const bits : {std::uint64_t{0}, std::uint64_t{1} << 63, ~std::uint64_t{0}, words(1)[0]}) {
+            std::vector<Ordered> expected;
+            for (std::size_t i = 0; i < those.size(); ++i)
+                if ((bits >> i & 1) != 0)
+                    expected.push_back(those[i]);
+            std::vector<Ordered> kept(64 + kernels::kLanes);
+            std::size_t const n = set->keep_set(those.data(), bits, kept.data());
+            CHECK(std::ranges::equal(std::span(kept).first(n), expected));
+        }
+}
+
+TEST_CASE("numbers that are repeated are marked, all but the last of a kind") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : {1, 2, 5, 16, 17, 63, 64}) {
+            auto those = numbers(n, 6);
+            std::ranges::sort(those);
+            those.resize(n + kernels::kLanes, those.back());  // what follows must not count
+            std::uint64_t expected = 0;
+            for (std::size_t i = 0; i + 1 < n; ++i)
+                expected |= std::uint64_t{those[i] == those[i + 1]} << i;
+            CHECK(set->mark_repeated(those.data(), n) == expected);
+        }
+}
+
+TEST_CASE("arrivals are the points of the window that are in the range, rounded down") {
+    // From a window around zero, one of subnormal numbers, and one where float32 is coarse.
+    std::array<kernels::Window, 3> const windows = {
+        {{7, -1.0, 2.0, -0.25, 0.5}, {8, 0.0, 0x1p-147, 0.0, 0x1p-148}, {9, 0x1p24, 0x1p4, 0x1p24, 0x1p24 + 8}}};
+    for (auto const* const set : every_set())
+        for (auto const& window : windows)
+            for (std::uint64_t const first : {0, 16, 1600}) {
+                std::vector<Value> expected;
+                for (std::uint64_t i = first; i < first + kernels::kLanes; ++i) {
+                    double const share = static_cast<double>(hash(window.key, i) >> 11) * 0x1p-53;
+                    double const point = window.begin + window.width * share;
+                    auto rounded = static_cast<float>(point);
+                    if (static_cast<double>(rounded) > point)
+                        rounded = std::nextafter(rounded, -1e30F);
+                    if (window.low <= point && point < window.high)
+                        expected.push_back(to_value(rounded));
+                }
+                std::vector<Value> arrivals(2 * kernels::kLanes);
+                std::size_t const n = set->draw_arrivals(window, first, arrivals.data());
+                CHECK(std::ranges::equal(std::span(arrivals).first(n), expected));
+            }
+}
+
+TEST_CASE("the lowest score is found, wherever it is") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : kSizes)
+            for (std::size_t place = 0; place < n; ++place) {
+                std::vector<double> scores(n, -1.5);
+                scores[place] = -2;
+                CHECK(set->find_lowest(scores.data(), n) == -2);
+            }
+    CHECK(kernels::chosen->find_lowest(nullptr, 0) == std::numeric_limits<double>::infinity());
 }
 
 TEST_CASE("bits that vary are found") {
