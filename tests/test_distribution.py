@@ -125,6 +125,29 @@ def test_one_sampled_threshold_is_uniform_after_a_merge_and_an_addition(tuning: 
     assert_uniform([root.threshold for root in roots(forest)], [1.75, 2.5])
 
 
+# Three of sixteen rows are of another class, so class 0 is dominant: candidates have the ranks of the rows of class 1.
+SIXTEEN = column(*range(16))
+RARE = np.isin(np.arange(16), [3, 9, 10]).astype(int)
+
+
+@both_tunings
+def test_one_sampled_threshold_is_uniform_beside_a_dominant_class(tuning: Tuning) -> None:
+    """Row 3 has a cut on both sides, 9 and 10 have one each. Then neighbours go, and 3 and 9 get new ones."""
+    forest = stumps(SIXTEEN, RARE, tuning, n_thresholds=1)
+    assert_uniform([root.threshold for root in roots(forest)], [2.5, 3.5, 8.5, 10.5])
+    forest.delete([2, 4, 10])
+    assert_uniform([root.threshold for root in roots(forest)], [2, 4, 8.5, 10])
+    forest.add(column(8.75), np.array([0]))
+    assert_uniform([root.threshold for root in roots(forest)], [2, 4, 8.875, 10])
+
+
+def test_subsets_of_thresholds_are_uniform_beside_a_dominant_class() -> None:
+    """Every pair of the four valid cuts is equally probable, seen in the definition itself."""
+    sampled = [sampled_candidates(key, 0, SIXTEEN[:, 0], RARE, 2) for key in KEYS]
+    subsets = [tuple(sorted(candidate.threshold for candidate in sample)) for sample in sampled]
+    assert_uniform(subsets, combinations([2.5, 3.5, 8.5, 10.5], 2))
+
+
 SIX_CUTS = column(0, 1, 2, 3, 4, 5, 6)
 UNEQUAL = np.array([0, 1, 0, 1, 0, 1, 2])
 

@@ -19,12 +19,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 PINNED: dict[str, str] = {
-    "greedy": "d35072924cd33150bb988c646cd850e75f55993c2a4cdecbc0c5ef79fd748cbf",
-    "random above": "9723ac3f81d22dac91d9c65a899a4b9bc0562efc47e2cb976cca493343eac06e",
+    "greedy": "1bf382f606c7301c10e3e9434a16556aac547ee2b766ec0edb1690fe4304d11d",
+    "random above": "2330d7f5be9d027ed449c8251eae5bdb8d29af4eaa1f305dfd2fdc2124341969",
     "random trees": "af4ca5bff5192c37ca0c7308e259c3fdcddfdda67424f3202fafbc9c663840b3",
     "uniform": "fe98c675148c3e05fb97059704a934faedcdc036ec5121475c9d8af7a633e1f2",
-    "all thresholds": "069d40a62f65709c30899baf502285333937f306312c3549d4513ce3e1101e3b",
-    "share of trees": "d92ded8aef5888a6903905c4f3ee90a3d4459aacf746192e3a1d08017e42e931",
+    "all thresholds": "0ddb3d2849d492e48b1d333a03732230bb05823658b2c3c8ff6d42ac7307a43a",
+    "share of trees": "6b7afd3ee63119e3d1ae6b5f2f68be52a5d7ab28191ee04dcd05383e18493d1f",
 }
 
 

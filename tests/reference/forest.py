@@ -149,7 +149,7 @@ def chosen_split(params: ReferenceParams, rows: Rows, depth: int, key: int) -> C
         left, right = rows.where(goes_left).class_counts(), rows.where(~goes_left).class_counts()
         if min(left.total(), right.total()) >= params.min_samples_leaf:
             score = SCORES[params.criterion](weighed(params, left), weighed(params, right))
-            scored.append((score, candidate.rank, candidate.attribute, candidate))
+            scored.append((score, candidate.rank, candidate.attribute, candidate.threshold, candidate))
     return min(scored)[-1] if scored else None
 
 
@@ -172,7 +172,7 @@ def greedy_candidates(params: ReferenceParams, rows: Rows, key: int, attribute: 
     """The candidates of one attribute at a greedy node."""
     column = rows.X[:, attribute]
     if params.candidates == "valid":
-        return sampled_candidates(key, attribute, column, rows.y, params.n_thresholds)
+        return sampled_candidates(key, attribute, column, rows.y, params.n_thresholds, rows.weights)
     assert params.n_thresholds is not None
     return uniform_candidates(key, attribute, column, params.n_thresholds)
 

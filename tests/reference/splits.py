@@ -1,13 +1,14 @@
 """Which attributes and thresholds a node considers (docs/algorithm.md, 2.4 to 2.6)."""
 
 import math
+from collections import Counter
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from reference.arrivals import arrivals
-from reference.hashing import ATTRIBUTE, CANDIDATE, H, R
+from reference.hashing import ATTRIBUTE, CANDIDATE, CANDIDATE_BELOW, H, R
 
 
 class Candidate(NamedTuple):
@@ -30,8 +31,8 @@ def attribute_order(key: int, X: np.ndarray) -> list[int]:
 
 
 def bits(value: float) -> int:
-    """The IEEE bits of a float32."""
-    return int(np.float32(value).view(np.uint32))
+    """The IEEE bits of a float32, of one and the same NaN."""
+    return 0x7FFFFFFE if math.isnan(value) else int(np.float32(value).view(np.uint32))
 
 
 def midpoint(u: float, following: float) -> float:
@@ -55,13 +56,30 @@ def valid_cuts(column: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
     return [(u, v) for (u, at_u), (v, at_v) in pairwise(groups) if len(at_u | at_v) > 1]
 
 
-def sampled_candidates(key: int, attribute: int, column: np.ndarray, y: np.ndarray, k: int | None) -> list[Candidate]:
-    """The k valid candidates of lowest rank (all, for None), by rank."""
-    valid = [
-        Candidate(attribute, midpoint(u, following), R(H(key, CANDIDATE, attribute), bits(u)))
-        for u, following in valid_cuts(column, y)
-    ]
-    return sorted(valid, key=lambda candidate: candidate.rank)[:k]
+def dominant_class(key: int, y: np.ndarray, weights: np.ndarray) -> object | None:
+    """The class that most rows are of, if not too many are of others."""
+    counts: Counter = Counter()
+    for label, weight in zip(y.tolist(), weights.tolist(), strict=True):
+        counts[label] += weight
+    largest, n_largest = counts.most_common(1)[0]
+    is_dominant = (counts.total() - n_largest) * 2**16 <= counts.total() * (2**14 + (key >> 51))
+    return largest if is_dominant else None
+
+
+def sampled_candidates(
+    key: int, attribute: int, column: np.ndarray, y: np.ndarray, k: int | None, weights: np.ndarray | None = None
+) -> list[Candidate]:
+    """The k valid candidates of lowest rank (all, for None), by rank; without weights each row counts once."""
+    dominant = dominant_class(key, y, np.ones(len(y), int) if weights is None else weights)
+
+    def rank(u: float, following: float) -> int:
+        if dominant is None or labels_at(u, column, y) != {dominant}:
+            return R(H(key, CANDIDATE, attribute), bits(u))
+        return R(H(key, CANDIDATE_BELOW, attribute), bits(following))
+
+    valid = [Candidate(attribute, midpoint(u, following), rank(u, following)) for u, following in valid_cuts(column, y)]
+    valid.sort(key=lambda candidate: (candidate.rank, candidate.threshold))
+    return valid if k is None else [its for its in valid if its.rank <= valid[min(k, len(valid)) - 1].rank]
 
 
 def uniform_candidates(key: int, attribute: int, column: np.ndarray, count: int) -> list[Candidate]:

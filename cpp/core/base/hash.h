@@ -17,6 +17,7 @@ enum Purpose : std::uint64_t {
     kArrival = 4,
     kTree = 5,
     kOccupancy = 6,
+    kCandidateBelow = 7,
 };
 
 DECIDUOUS_INLINED [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t z) {

@@ -52,6 +52,10 @@ struct Set {
     void (*look_above)(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
                        std::uint32_t* n_above, Ordered* least);
 
+    // Of n values, those below each of some bounds: how many there are, and the most of them, or to_ordered(kNoLower).
+    void (*look_below)(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
+                       std::uint32_t* n_below, Ordered* most);
+
     // For each of some numbers, how many of n values are at or below it, …
     void (*count_below)(Ordered const* thresholds, std::size_t n_thresholds, Ordered const* values, std::size_t n,
                         std::uint32_t* counts);

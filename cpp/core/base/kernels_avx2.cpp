@@ -33,6 +33,9 @@ struct Avx2 {
     static Vector least_where(Mask mask, Vector a, Vector b) {
         return _mm256_blendv_epi8(a, _mm256_min_epi32(a, b), mask);
     }
+    static Vector most_where(Mask mask, Vector a, Vector b) {
+        return _mm256_blendv_epi8(a, _mm256_max_epi32(a, b), mask);
+    }
     static Vector more_where(Mask mask, Vector a) { return _mm256_sub_epi32(a, mask); }
     static Ordered lowest(Vector numbers) {
         __m128i half = _mm_min_epi32(_mm256_castsi256_si128(numbers), _mm256_extracti128_si256(numbers, 1));

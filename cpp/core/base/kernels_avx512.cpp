@@ -21,6 +21,7 @@ struct Avx512 {
     static Vector least(Vector a, Vector b) { return _mm512_min_epi32(a, b); }
     static Vector most(Vector a, Vector b) { return _mm512_max_epi32(a, b); }
     static Vector least_where(Mask mask, Vector a, Vector b) { return _mm512_mask_min_epi32(a, mask, a, b); }
+    static Vector most_where(Mask mask, Vector a, Vector b) { return _mm512_mask_max_epi32(a, mask, a, b); }
     static Vector more_where(Mask mask, Vector a) { return _mm512_mask_add_epi32(a, mask, a, all(1)); }
     static Ordered lowest(Vector numbers) { return _mm512_reduce_min_epi32(numbers); }
     static Ordered highest(Vector numbers) { return _mm512_reduce_max_epi32(numbers); }

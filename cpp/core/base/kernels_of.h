@@ -17,11 +17,11 @@ namespace {
 // `Vectors` has: kWidth, how many numbers a vector holds; `load`, and `load_first` for the first few with zeros behind;
 // `all`, one number many times; `least` and `most` of two vectors; `greater` and `equal`, which give a mask; `first`, a
 // mask of the first few; `both` of two masks; `bits` of a mask, and `any`, whether it has some; a `Counter`, with
-// `count` for what is in a mask, and `total`; `least_where`, which takes new numbers into account where a mask says so,
-// and `more_where`, which adds one there; `keep`, which stores the numbers that some bits tell one behind the other,
-// whatever is written behind them, and tells how many, and `keep_words`, the same for numbers of twice the size;
-// `test_words`, which tells the words of a vector that have a bit; `lowest` and `highest` number of a vector; and
-// `spread_bits` and `gather_bits`.
+// `count` for what is in a mask, and `total`; `least_where` and `most_where`, which take new numbers into account where
+// a mask says so, and `more_where`, which adds one there; `keep`, which stores the numbers that some bits tell one
+// behind the other, whatever is written behind them, and tells how many, and `keep_words`, the same for numbers of
+// twice the size; `test_words`, which tells the words of a vector that have a bit; `lowest` and `highest` number of a
+// vector; and `spread_bits` and `gather_bits`.
 template <typename Vectors>
 struct KernelsOf {
     using Vector = typename Vectors::Vector;
@@ -80,7 +80,11 @@ struct KernelsOf {
             function.template operator()<4>(begin);
             begin += 4;
         }
-        for (; begin < n; ++begin)
+        if (begin + 2 <= n) {
+            function.template operator()<2>(begin);
+            begin += 2;
+        }
+        if (begin < n)
             function.template operator()<1>(begin);
     }
 
@@ -104,6 +108,30 @@ struct KernelsOf {
             for (std::size_t i = 0; i < kN; ++i) {
                 n_above[begin + i] = Vectors::total(counts[i]);
                 least[begin + i] = Vectors::lowest(next[i]);
+            }
+        });
+    }
+
+    static void look_below(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
+                           std::uint32_t* n_below, Ordered* most) {
+        for_each_group(n_bounds, [&]<std::size_t kN>(std::size_t begin) {
+            Vector here[kN];
+            Vector former[kN];
+            typename Vectors::Counter counts[kN] = {};
+            for (std::size_t i = 0; i < kN; ++i) {
+                here[i] = Vectors::all(bounds[begin + i]);
+                former[i] = Vectors::all(to_ordered(kNoLower));
+            }
+            for_each_vector(values, n, [&](Vector those, auto mask) {
+                for (std::size_t i = 0; i < kN; ++i) {
+                    auto const is_below = Vectors::both(Vectors::greater(here[i], those), mask);
+                    Vectors::count(is_below, counts[i]);
+                    former[i] = Vectors::most_where(is_below, former[i], those);
+                }
+            });
+            for (std::size_t i = 0; i < kN; ++i) {
+                n_below[begin + i] = Vectors::total(counts[i]);
+                most[begin + i] = Vectors::highest(former[i]);
             }
         });
     }
@@ -171,6 +199,7 @@ struct KernelsOf {
             n += Vectors::keep(arrivals + n, Vectors::load(rounded + i),
                                Vectors::bits(Vectors::equal(Vectors::load(is_outside + i), Vectors::all(0))));
         std::memset(rounded, 0, sizeof rounded);
+        asm volatile("" : : "r"(rounded) : "memory");  // or the compiler leaves that out
         return n;
     }
 
@@ -359,6 +388,7 @@ struct KernelsOf {
             .find_range = find_range,
             .count_smaller = count_smaller,
             .look_above = look_above,
+            .look_below = look_below,
             .count_below = count_below,
             .count_equal = count_equal,
             .rank_values = rank_values,

@@ -28,6 +28,7 @@ using Value = std::uint32_t;
 
 inline constexpr Value kMissing = 0xFFFFFFFEU;   // NaN
 inline constexpr Value kNoValue = 0xFFFFFFFFU;   // behind everything: "there is no such value"
+inline constexpr Value kNoLower = 0;             // before everything: "there is no lower value"
 inline constexpr Value kInfinity = 0xFF800000U;  // +inf: behind every number, before NaN; only ever a threshold
 
 inline constexpr Count kMaxRows = Count{1} << 30;

@@ -26,6 +26,8 @@ void AttributeOrder::start(std::span<Attribute const> attributes, Key node, std:
     ranks_.resize(attributes.size());
     kernels::chosen->rank_words(attributes_.data(), attributes_.size(), hash(node, kAttribute), ranks_.data());
     order_.start(ranks_, static_cast<double>(n_wanted));
+    first_.clear();
+    n_given_ = 0;
 }
 
 }  // namespace deciduous

@@ -1,6 +1,7 @@
 // The attributes of a node: which may vary, and in which order they are considered (docs/algorithm.md, 2.4).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -55,19 +56,37 @@ class AttributeOrder {
 public:
     void start(std::span<Attribute const> attributes, Key node, std::size_t n_wanted);
 
+    // The first n of them, or all.
+    [[nodiscard]] std::span<Attribute const> first(std::size_t n) {
+        while (first_.size() < n && take_one()) {
+        }
+        return std::span(first_).first(std::min(n, first_.size()));
+    }
+
     // The next one, or nothing.
     [[nodiscard]] std::optional<Attribute> next() {
-        std::size_t const place = order_.next();
-        return place == RankOrder::kNone ? std::nullopt : std::optional(attributes_[place]);
+        if (n_given_ == first_.size() && !take_one())
+            return std::nullopt;
+        return first_[n_given_++];
     }
 
     // The rank of an attribute of a node.
     [[nodiscard]] static Rank rank_of(Key node, Attribute attribute) { return rank(hash(node, kAttribute), attribute); }
 
 private:
+    bool take_one() {
+        std::size_t const place = order_.next();
+        if (place == RankOrder::kNone)
+            return false;
+        first_.push_back(attributes_[place]);
+        return true;
+    }
+
     std::vector<Attribute> attributes_;
     std::vector<Ordered> ranks_;
     RankOrder order_;
+    std::vector<Attribute> first_;  // in order, as far as somebody asked
+    std::size_t n_given_ = 0;
 };
 
 }  // namespace deciduous

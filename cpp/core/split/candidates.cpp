@@ -1,8 +1,6 @@
 #include "split/candidates.h"
 
 #include <algorithm>
-#include <limits>
-#include <utility>
 
 #include "base/kernels.h"
 
@@ -27,8 +25,7 @@ void Candidates::score(Scoring const& scoring) {
                                  scoring.totals, scoring.class_weights);
 }
 
-std::optional<std::size_t> Candidates::choose(Scoring const& scoring) {
-    constexpr double kInadmissible = std::numeric_limits<double>::infinity();
+double Candidates::lowest_score(Scoring const& scoring) {
     score(scoring);
     if (scoring.min_samples_leaf > 1) {  // no candidate leaves a side without rows
         Count const n_most = sum(scoring.totals) - scoring.min_samples_leaf;
@@ -36,15 +33,7 @@ std::optional<std::size_t> Candidates::choose(Scoring const& scoring) {
             if (Count const n = n_left(i); n < scoring.min_samples_leaf || n > n_most)
                 scores_[i] = kInadmissible;
     }
-    double const lowest = kernels::chosen->find_lowest(scores_.data(), n_candidates_);
-    if (lowest == kInadmissible)
-        return std::nullopt;
-    auto const tie_order = [&](std::size_t i) { return std::pair(candidates_[i].rank, candidates_[i].attribute); };
-    auto best = static_cast<std::size_t>(std::find(scores_.begin(), scores_.end(), lowest) - scores_.begin());
-    for (std::size_t i = best + 1; i < n_candidates_; ++i)
-        if (scores_[i] == lowest && tie_order(i) < tie_order(best))
-            best = i;
-    return best;
+    return kernels::chosen->find_lowest(scores_.data(), n_candidates_);
 }
 
 }  // namespace deciduous

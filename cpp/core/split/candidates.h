@@ -1,10 +1,13 @@
 // The candidates that a node considers, and which of them it chooses (docs/algorithm.md, 2.4).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/hash.h"
@@ -26,7 +29,7 @@ struct Candidate {
     Attribute attribute;
     Value value;  // the threshold, or the lower of the values
     Value next;   // the higher of the values, or kNoValue
-    Rank rank;    // who wins a tie
+    Rank rank;    // uniform: number of the arrival; valid: whether the lower value is marked, which tells its rank
 };
 
 // What makes a split of a node admissible and good.
@@ -69,8 +72,21 @@ public:
         return left;
     }
 
-    // The lowest score wins; ties go to the lower rank, then to the lower attribute. Nothing if none is admissible.
-    [[nodiscard]] std::optional<std::size_t> choose(Scoring const& scoring);
+    // The lowest score wins; ties go to the lower rank, then to the lower attribute, then to the lower value. Nothing
+    // if none is admissible.
+    // `rank_of` tells the rank of a candidate; few are asked for it.
+    template <typename RankOf>
+    [[nodiscard]] std::optional<std::size_t> choose(Scoring const& scoring, RankOf const& rank_of) {
+        double const lowest = lowest_score(scoring);
+        if (lowest == kInadmissible)
+            return std::nullopt;
+        auto const tie_order = [&](Candidate const& its) { return std::tuple(rank_of(its), its.attribute, its.value); };
+        auto best = static_cast<std::size_t>(std::find(scores_.begin(), scores_.end(), lowest) - scores_.begin());
+        for (std::size_t i = best + 1; i < n_candidates_; ++i)
+            if (scores_[i] == lowest && tie_order(candidates_[i]) < tie_order(candidates_[best]))
+                best = i;
+        return best;
+    }
 
     [[nodiscard]] Candidate const& operator[](std::size_t i) const { return candidates_[i]; }
     [[nodiscard]] Count n_left(std::size_t i) const { return sum({left_.data() + i * n_classes_, n_classes_}); }
@@ -82,8 +98,11 @@ private:
         while (n_candidates_ + n > candidates_.size() || (n_candidates_ + n) * n_classes_ > left_.size())
             make_room();
     }
+    static constexpr double kInadmissible = std::numeric_limits<double>::infinity();
+
     void make_room();
     void score(Scoring const& scoring);
+    [[nodiscard]] double lowest_score(Scoring const& scoring);
 
     std::size_t n_classes_ = 0;
     std::size_t n_candidates_ = 0;

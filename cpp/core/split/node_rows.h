@@ -9,6 +9,7 @@
 #include "base/kernels.h"
 #include "base/types.h"
 #include "data/dataset.h"
+#include "split/ranks.h"
 #include "split/scratch_buffer.h"
 #include "split/small_node.h"
 
@@ -24,6 +25,7 @@ struct NodeRows {
     BitColumns bits = {};                 // of the slots, if they were gathered
     SmallNode* small = nullptr;           // that the rows are of, if they are few
     RowSet set = 0;                       // the rows within it
+    Label dominant = kNoClass;            // the class that most of the rows are of
 
     [[nodiscard]] std::size_t size() const { return slots.size(); }
     [[nodiscard]] std::size_t n_classes() const { return ends.size(); }

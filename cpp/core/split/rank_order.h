@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/types.h"
 
 namespace deciduous {
@@ -31,6 +32,14 @@ public:
             ++place_;
         n_alike_ = place_ - begin;
         return its;
+    }
+
+    // The same if its rank is not above the bound, else kNone and nothing has come.
+    [[nodiscard]] std::size_t next_within(Rank bound) {
+        while (place_ == n_sorted_)
+            if (bound_ > std::int64_t{to_ordered(bound)} || !take_more())
+                return kNone;
+        return ranks_[sorted_[place_]] > to_ordered(bound) ? kNone : next();
     }
 
     // How many have the rank of the last one that came.

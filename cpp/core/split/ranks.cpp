@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/params.h"
+#include "split/impurity.h"
 
 namespace deciduous {
 
@@ -29,6 +30,16 @@ void drop_high(std::vector<Ordered>& ranks, std::size_t n_wanted) {
 
 }  // namespace
 
+Label dominant_class(Key node, std::span<Count const> totals) {
+    if (totals.empty())
+        return kNoClass;
+    auto const largest = static_cast<std::size_t>(std::ranges::max_element(totals) - totals.begin());
+    std::uint64_t const n_rows = sum(totals);
+    // From node to node another share, so that rows that come or go do not change the rule everywhere at once.
+    std::uint64_t const most_others = n_rows * ((1U << 14) + (node >> 51)) >> 16;
+    return n_rows - totals[largest] > most_others ? kNoClass : static_cast<Label>(largest);
+}
+
 Rank LastWanted::operator()(std::vector<Ordered>& ranks, std::size_t n_wanted) {
     constexpr std::size_t kMaxCounted = 128;
     if (n_wanted == kAllThresholds || ranks.size() <= n_wanted)
@@ -43,8 +54,11 @@ Rank LastWanted::operator()(std::vector<Ordered>& ranks, std::size_t n_wanted) {
     ranks.resize(kernels::whole_vectors(n), std::numeric_limits<Ordered>::max());
     n_smaller_.resize(kMaxCounted);
     kernels::chosen->count_smaller(ranks.data(), ranks.size(), n_smaller_.data());
-    auto const last = std::find(n_smaller_.begin(), n_smaller_.end(), static_cast<std::uint32_t>(n_wanted - 1));
-    return from_ordered(ranks[static_cast<std::size_t>(last - n_smaller_.begin())]);
+    // Of equal ranks all have the same place, and the last wanted one may be any of them.
+    Ordered last = std::numeric_limits<Ordered>::min();
+    for (std::size_t i = 0; i < n; ++i)
+        last = n_smaller_[i] < n_wanted ? std::max(last, ranks[i]) : last;
+    return from_ordered(last);
 }
 
 }  // namespace deciduous

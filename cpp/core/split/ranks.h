@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "base/hash.h"
@@ -14,26 +15,57 @@ namespace deciduous {
 // A bound that nothing is beyond.
 inline constexpr Rank kEverything = ~Rank{0};
 
-// The ranks of an attribute's candidates on a node.
+inline constexpr Label kNoClass = ~Label{0};
+
+// The class that most rows of a node are of, or kNoClass if too many are of others.
+[[nodiscard]] Label dominant_class(Key node, std::span<Count const> totals);
+
+// The ranks of an attribute's candidates on a node: a candidate between two values has the rank of the cut above the
+// lower one if that value is *marked*, else of the cut below the higher one. A value is marked if it has rows of
+// another class than the dominant one; without such a class, every value is.
 class Ranks {
 public:
-    Ranks(Key node, Attribute attribute) : key_(hash(node, kCandidate, attribute)) {}
+    Ranks(Key node, Attribute attribute, Label dominant)
+        : above_(hash(node, kCandidate, attribute)),
+          below_(dominant == kNoClass ? 0 : hash(node, kCandidateBelow, attribute)),
+          dominant_(dominant) {}
 
-    [[nodiscard]] Rank operator()(Value value) const { return rank(key_, float_bits(value)); }
+    [[nodiscard]] bool are_all_marked() const { return dominant_ == kNoClass; }
+    [[nodiscard]] Label dominant() const { return dominant_; }
+
+    // Whether a value is marked; `is_present(y)` tells whether class y has rows there.
+    template <typename NClasses, typename IsPresent>
+    [[nodiscard]] bool is_marked(NClasses n_classes, IsPresent const& is_present) const {
+        bool has_others = false;
+        for (std::size_t y = 0; y < n_classes; ++y)
+            has_others |= y != dominant_ && is_present(y);
+        return has_others;
+    }
+
+    [[nodiscard]] Rank above(Value value) const { return rank(above_, float_bits(value)); }
+    [[nodiscard]] Rank below(Value value) const { return rank(below_, float_bits(value)); }
+    [[nodiscard]] Rank between(bool is_lower_marked, Value lower, Value higher) const {
+        return is_lower_marked ? above(lower) : below(higher);
+    }
 
     // The ranks of many values, as to_ordered has them.
-    void find(Ordered const* values, std::size_t n, Ordered* ranks) const {
-        kernels::chosen->rank_values(values, n, key_, ranks);
+    void find_above(Ordered const* values, std::size_t n, Ordered* ranks) const {
+        kernels::chosen->rank_values(values, n, above_, ranks);
+    }
+    void find_below(Ordered const* values, std::size_t n, Ordered* ranks) const {
+        kernels::chosen->rank_values(values, n, below_, ranks);
     }
 
 private:
-    Key key_;
+    Key above_;
+    Key below_;
+    Label dominant_;
 };
 
 // Finds the rank of the last thing that is wanted, of those with the lowest ranks.
 class LastWanted {
 public:
-    // Of distinct ranks, as to_ordered has them; kEverything if there are not more than are wanted, or all are.
+    // Of ranks as to_ordered has them; kEverything if there are not more than are wanted, or all are.
     [[nodiscard]] Rank operator()(std::vector<Ordered>& ranks, std::size_t n_wanted);
 
 private:

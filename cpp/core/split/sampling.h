@@ -38,6 +38,13 @@ struct Sampling {
     return scan_uniform(node, attribute, sampling.uniform(is_recorded), candidates, scratch);
 }
 
+// The rank of a candidate of a node with this dominant class, which decides ties.
+[[nodiscard]] inline Rank rank_of(Candidate const& its, Key node, Label dominant, Sampling const& sampling) {
+    if (sampling.scheme == CandidateScheme::uniform)
+        return its.rank;
+    return Ranks(node, its.attribute, dominant).between(its.rank != 0, its.value, its.next);
+}
+
 // The split that a chosen candidate stands for.
 [[nodiscard]] inline Split split_of(Candidate const& chosen, Count n_left, Key node, Sampling const& sampling) {
     Value const threshold = sampling.scheme == CandidateScheme::valid ? threshold_between(chosen.value, chosen.next)

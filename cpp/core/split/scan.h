@@ -29,15 +29,18 @@ struct FoundPair {
     std::vector<Count> at_high;  // rows per class
 };
 
-// Values of the data at which a node may be cut, with their rows per class: at or below the value, at it, and at the
-// next one. Either all values whose rank is within the bound, the largest one among them, or all valid candidates.
+// Places between neighbouring values where a node may be cut, with their rows per class: at or below the lower value,
+// at it, and at the higher one. Either all cuts within the bound (cut_record.h), or all valid candidates.
 class FoundCuts {
 public:
     struct Cut {
-        Value value;
-        Value next;  // kNoValue if the value is the largest
-        Rank rank;
+        Value value;          // kNoLower if the other one is the lowest
+        Value next;           // kNoValue if the value is the largest
+        Rank rank;            // as a candidate
         std::uint32_t place;  // of its counts
+        bool is_lower_known =
+            true;  // of a cut that was looked up: whose rows are counted, the lower or the higher one's
+        bool is_candidate = false;  // of the same: whether it is valid
     };
 
     bool are_boundaries = false;
@@ -47,22 +50,34 @@ public:
     void start(std::size_t n_classes) {
         n_classes_ = n_classes;
         cuts_.clear();
+        n_counted_ = 0;
     }
 
     // Where the counts of the cut are to be written; until the next one comes.
     Count* append(Value value, Value next, Rank rank) {
-        std::size_t const place = cuts_.size() * 3 * n_classes_;
+        std::size_t const place = n_counted_++ * 3 * n_classes_;
         if (counts_.size() < place + 3 * n_classes_)
             counts_.resize(2 * (place + 3 * n_classes_));
-        cuts_.emplace_back(value, next, rank, static_cast<std::uint32_t>(place));
+        cuts_.emplace_back(value, next, rank, static_cast<std::uint32_t>(place), true, false);
         return counts_.data() + place;
     }
 
-    // By ascending value.
+    // By ascending value; of several with one value, one stays.
     void sort();
+
+    // Keeps those for which `is_kept`, in their order.
+    template <typename Predicate>
+    void keep_if(Predicate const& is_kept) {
+        std::size_t n_kept = 0;
+        for (std::size_t i = 0; i < cuts_.size(); ++i)
+            if (is_kept(i))
+                cuts_[n_kept++] = cuts_[i];
+        cuts_.resize(n_kept);
+    }
 
     [[nodiscard]] std::size_t size() const { return cuts_.size(); }
     [[nodiscard]] Cut& operator[](std::size_t i) { return cuts_[i]; }
+    [[nodiscard]] Cut& back() { return cuts_.back(); }
     [[nodiscard]] Cut const& operator[](std::size_t i) const { return cuts_[i]; }
     [[nodiscard]] Count* left(std::size_t i) { return counts_.data() + cuts_[i].place; }
     [[nodiscard]] Count const* left(std::size_t i) const { return counts_.data() + cuts_[i].place; }
@@ -79,7 +94,10 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t kHole = ~std::uint32_t{0};  // no place of counts
+
     std::size_t n_classes_ = 0;
+    std::size_t n_counted_ = 0;
     WipedVector<Cut> cuts_;
     std::vector<Count> counts_;
     WipedVector<Cut> sorted_;
@@ -142,10 +160,15 @@ struct ScanScratch {
     Table table;
     RankOrder order;
     LastWanted last_wanted;
-    std::vector<Ordered> ranks;
+    std::vector<Ordered> ranks;           // of cuts above values …
+    std::vector<Ordered> ranks_below;     // … and below them
+    std::vector<std::uint8_t> is_marked;  // values of the table
     std::vector<Ordered> valid_ranks;
     std::vector<Ordered> few_ranks;
     std::vector<std::uint32_t> valid_places;
+    std::array<RankOrder, 2> side_orders;   // of cuts above and below marked values
+    std::vector<std::uint8_t> is_linked;    // cuts of a record whose values are those of neighbours
+    std::vector<std::uint32_t> other_rows;  // that are not of the dominant class
     std::vector<RowSet> class_sets;
     std::vector<std::uint32_t> classes;
     ScratchBuffer<Ordered> valid_values;
@@ -154,6 +177,11 @@ struct ScanScratch {
     // used, so that nothing is left of them on a stack.
     std::array<Ordered, kernels::kLanes> here{};
     std::array<Ordered, kernels::kLanes> next{};
+    struct Below {
+        std::array<Count, kernels::kLanes> n;
+        std::array<Ordered, kernels::kLanes> most;
+    };
+    std::vector<Below> below;
     struct Above {
         std::array<Count, kernels::kLanes> n;
         std::array<Ordered, kernels::kLanes> least;
@@ -172,6 +200,7 @@ struct ScanScratch {
         for (auto* const lanes : {&here, &next})
             wipe(lanes->data(), lanes->size());
         wipe(above.data(), above.size());
+        wipe(below.data(), below.size());
         arrivals.wipe_written();
     }
 };

@@ -50,6 +50,11 @@ class SmallNode {
 public:
     static constexpr std::size_t kMaxRows = kMaxSmallRows;
 
+    SmallNode() = default;
+    ~SmallNode() { wipe_values(); }
+    SmallNode(SmallNode const&) = delete;
+    SmallNode& operator=(SmallNode const&) = delete;
+
     // Takes rows, class after class, in place of the former ones, and finds the binary attributes that vary among them.
     // `others` are the attributes beside them that may. `bits` are those of the rows, if they were gathered.
     AttributeList take(Dataset const& data, std::span<Slot const> rows, std::span<std::uint32_t const> class_ends,

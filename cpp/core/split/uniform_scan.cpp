@@ -1,6 +1,7 @@
 #include "split/uniform_scan.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/kernels.h"
 #include "split/arrivals.h"
@@ -41,7 +42,7 @@ private:
         Count const n_high = sum(at_high);
         if (n_high == 0 || n_high == sum(node_.totals))
             return Finding::constant;
-        append_uniform_pair(attribute_, values, at_high.data(), node_.totals, request, candidates);
+        append_pair(attribute_, values, at_high.data(), node_.totals, rank_of_pair(values, request), candidates);
         return Finding::pair;
     }
 
@@ -74,8 +75,13 @@ private:
         found().lowest = from_ordered(lowest);
         found().highest = from_ordered(highest);
         if (is_recorded) {
-            found().n_lowest = count_equal(lowest);
-            found().n_highest = count_equal(highest);
+            auto const values = scratch_.values.all();
+            scratch_.here[0] = lowest;
+            scratch_.here[1] = highest;
+            std::array<Count, 2> n_equal{};
+            kernels::chosen->count_equal(scratch_.here.data(), 2, values.data(), values.size(), n_equal.data());
+            found().n_lowest = n_equal[0];
+            found().n_highest = n_equal[1];
         }
     }
 
@@ -149,14 +155,6 @@ Finding scan_uniform(NodeRows const& node, Attribute attribute, UniformRequest c
 void find_thresholds_again(NodeRows const& node, Attribute attribute, UniformRequest const& request,
                            ScanScratch& scratch) {
     UniformScan(node, attribute, scratch).find_again(request);
-}
-
-void append_uniform_pair(Attribute attribute, TwoValues values, Count const* at_high, std::span<Count const> totals,
-                         UniformRequest const& request, Candidates& candidates) {
-    Rank const rank = values.high == kMissing ? request.n_arrivals : 0;
-    Count* const left = candidates.append(attribute, values.low, values.high, rank);
-    for (std::size_t y = 0; y < totals.size(); ++y)
-        left[y] = totals[y] - at_high[y];
 }
 
 Value uniform_threshold(Key node, Candidate const& candidate) {

@@ -19,9 +19,10 @@ struct UniformRequest {
 [[nodiscard]] Finding scan_uniform(NodeRows const& node, Attribute attribute, UniformRequest const& request,
                                    Candidates& candidates, ScanScratch& scratch);
 
-// Appends the candidate between two values: all arrivals between them make the same split, so the first one wins.
-void append_uniform_pair(Attribute attribute, TwoValues values, Count const* at_high, std::span<Count const> totals,
-                         UniformRequest const& request, Candidates& candidates);
+// The rank of the candidate between two values: all arrivals between them make the same split, so the first one wins.
+[[nodiscard]] inline Rank rank_of_pair(TwoValues values, UniformRequest const& request) {
+    return values.high == kMissing ? request.n_arrivals : 0;
+}
 
 // For recounts: the thresholds of an attribute that varies, sorted.
 void find_thresholds_again(NodeRows const& node, Attribute attribute, UniformRequest const& request,

@@ -1,17 +1,18 @@
 // The record of an attribute with valid candidates, and how it follows rows that come and go. It has one of two forms.
 //
-// *Prefix*: all distinct values whose rank is within a bound, valid or not, the largest value among them. A new valid
-// candidate is either in the prefix, and becomes valid before our eyes, or beyond it and rightly ignored.
+// *Prefix*: all cuts within a bound, valid or not. A cut is the place above or below a marked value (ranks.h), within
+// the bound if its rank is: the value *owns* it. A new valid candidate is either one of them, and becomes valid before
+// our eyes, or beyond the bound and rightly ignored.
 //
 // *Boundaries*: all valid candidates and nothing else. The values between two of them, a *run*, are of one class, or
 // the run is a single value. So a row that comes to or leaves a run of its own class changes no candidate. This is the
 // form for rare classes, and for attributes that separate the classes well, where few candidates are valid and a prefix
 // would have to hold almost every value.
 //
-// Words: head · number of cuts · bound · words of the mask · mask · cuts. The mask has a bit for each cut: whether it
-// is in the sample. A cut is: its value · the next value · rows per class in its bucket, at the value, and at the next
-// value. The *bucket* of a cut are the rows above the previous cut and at or below this one: a row that comes or goes
-// changes one bucket, and the rows left of a cut are a running sum.
+// Words: head · number of cuts · bound · words of the mask · dominant class · mask · cuts. The mask has a bit for each
+// cut: whether it is in the sample. A cut is: its value · the next value · rows per class in its bucket, at the value,
+// and at the next value. The *bucket* of a cut are the rows above the previous cut and at or below this one: a row that
+// comes or goes changes one bucket, and the rows left of a cut are a running sum.
 #pragma once
 
 #include <algorithm>
@@ -104,9 +105,13 @@ public:
     }
 
     [[nodiscard]] bool is_valid(std::size_t cut) const {
-        return next(cut) != kNoValue && is_valid_candidate(n_classes_, [&](std::size_t y) {
+        return value(cut) != kNoLower && next(cut) != kNoValue && is_valid_candidate(n_classes_, [&](std::size_t y) {
                    return (get(cut, kAt, y) | get(cut, kAtNext, y)) != 0;
                });
+    }
+
+    [[nodiscard]] Rank rank(std::size_t cut) const {
+        return ranks_.between(is_marked(cut, kAt), value(cut), next(cut));
     }
 
     // Appends the sampled candidates.
@@ -116,8 +121,9 @@ public:
             for (std::size_t y = 0; y < n_classes_; ++y)
                 left[y] += get(cut, kBucket, y);
             if (is_sampled(cut))
-                std::copy_n(left.data(), std::size_t{n_classes_},
-                            candidates.append(record_attribute(words_), value(cut), next(cut), ranks_(value(cut))));
+                std::copy_n(
+                    left.data(), std::size_t{n_classes_},
+                    candidates.append(record_attribute(words_), value(cut), next(cut), is_marked(cut, kAt) ? 1 : 0));
         }
     }
 
@@ -129,15 +135,15 @@ public:
         auto& ranks = scratch.few_ranks;
         ranks.clear();
         for (std::size_t cut = 0; cut < size(); ++cut)
-            if (is_valid(cut)) {
+            if (is_valid(cut) && rank(cut) <= bound()) {
                 mask()[cut / 32] |= Word{1} << (cut % 32);
-                ranks.push_back(to_ordered(ranks_(value(cut))));
+                ranks.push_back(to_ordered(rank(cut)));
             }
         std::size_t const n_valid = ranks.size();
         Rank const last_rank = scratch.last_wanted(ranks, n_thresholds);
         if (last_rank != kEverything)
             for (std::size_t cut = 0; cut < size(); ++cut)
-                if (ranks_(value(cut)) > last_rank)
+                if (is_sampled(cut) && rank(cut) > last_rank)
                     mask()[cut / 32] &= ~(Word{1} << (cut % 32));
         return n_valid;
     }
@@ -155,7 +161,7 @@ public:
         }
         if (!may_differ_)
             return true;
-        if (!(are_boundaries() ? update_boundaries() : update_prefix()))
+        if (!(are_boundaries() ? update_boundaries() : update_prefix(scratch)))
             return false;
         return is_of_use(sample(n_thresholds, scratch), n_thresholds, reserve);
     }
@@ -175,6 +181,7 @@ public:
         words_[kSize] = static_cast<Word>(found.size());
         words_[kBound] = found.bound;
         words_[kMaskWords] = static_cast<Word>(n_mask_words(found.size()));
+        words_[kDominant] = ranks_.dominant();
         for (std::size_t cut = 0; cut < found.size(); ++cut) {
             value(cut) = found[cut].value;
             next(cut) = found[cut].next;
@@ -207,13 +214,26 @@ public:
     }
 
 private:
-    enum Place : std::size_t { kSize = kRecordHead, kBound, kMaskWords, kHead };
+    enum Place : std::size_t { kSize = kRecordHead, kBound, kMaskWords, kDominant, kHead };
 
     [[nodiscard]] static std::size_t n_mask_words(std::size_t n_cuts) { return (n_cuts + 31) / 32; }
     [[nodiscard]] Word* mask() const { return words_ + kHead; }
     [[nodiscard]] Word* at(std::size_t cut) const {
         return words_ + kHead + words_[kMaskWords] + cut * words_per_cut(n_classes_);
     }
+
+    [[nodiscard]] bool is_marked(std::size_t cut, Part part) const {
+        return ranks_.is_marked(n_classes_, [&](std::size_t y) { return get(cut, part, y) != 0; });
+    }
+
+    // Whether the lower value of a cut, or the higher one, owns it.
+    [[nodiscard]] bool is_owned_by_lower(std::size_t cut) const {
+        return is_marked(cut, kAt) && ranks_.above(value(cut)) <= bound();
+    }
+    [[nodiscard]] bool is_owned_by_higher(std::size_t cut) const {
+        return !ranks_.are_all_marked() && is_marked(cut, kAtNext) && ranks_.below(next(cut)) <= bound();
+    }
+    [[nodiscard]] bool is_owned(std::size_t cut) const { return is_owned_by_lower(cut) || is_owned_by_higher(cut); }
 
     [[nodiscard]] bool all_zero(std::size_t cut, Part part) const {
         Count any = 0;
@@ -261,13 +281,27 @@ private:
         return has_room;
     }
 
-    // False if the value is a new one within the bound: its bucket cannot be told from the others'.
+    // False if the row brings a cut within the bound that is not there: its bucket cannot be told from the others'.
     [[nodiscard]] bool add_to_prefix(Value row_value, WeightedLabel vote) {
         std::size_t const cut = first_cut_from(row_value);
-        bool const is_known = cut < size() && value(cut) == row_value;
-        if (!is_known && row_value != kMissing && ranks_(row_value) <= bound())
-            return false;
-        return count(cut, row_value, vote);
+        bool const is_lower_of_cut = cut < size() && value(cut) == row_value;
+        bool const is_higher_of_cut = cut > 0 && next(cut - 1) == row_value;
+        if (vote.label != ranks_.dominant()) {
+            if (!is_lower_of_cut && row_value != kMissing && ranks_.above(row_value) <= bound())
+                return false;
+            if (!is_higher_of_cut && !ranks_.are_all_marked() && ranks_.below(row_value) <= bound())
+                return false;
+        }
+        bool const parts_cut = cut > 0 && row_value < next(cut - 1);
+        if (!parts_cut || !is_owned_by_higher(cut - 1))
+            return count(cut, row_value, vote);
+        if (is_owned_by_lower(cut - 1))
+            return false;  // there are two cuts now
+        value(cut - 1) = row_value;
+        for (std::size_t y = 0; y < n_classes_; ++y)
+            set(cut - 1, kAt, y, 0);
+        may_differ_ = true;
+        return raise(cut - 1, kBucket, vote) && raise(cut - 1, kAt, vote);
     }
 
     // False unless the row leaves its run what it is: of one class, or a single value.
@@ -299,9 +333,19 @@ private:
         return drop([this](std::size_t cut) { return !is_valid(cut); });
     }
 
-    // Values without rows are no cuts.
-    [[nodiscard]] bool update_prefix() {
-        return settle_nexts() && drop([this](std::size_t cut) { return all_zero(cut, kAt); });
+    // Cuts that nobody owns any more go away, and those that became the same are one.
+    [[nodiscard]] bool update_prefix(ScanScratch& scratch) {
+        settle_ends(scratch.is_linked);
+        for (std::size_t cut = 0; cut < size(); ++cut)
+            if ((is_owned_by_lower(cut) && has_lost(cut, kAtNext)) || (is_owned_by_higher(cut) && has_lost(cut, kAt)))
+                return false;
+        Value last_kept = kNoValue;
+        return drop([&, this](std::size_t cut) {
+            if (!is_owned(cut) || value(cut) == last_kept)
+                return true;
+            last_kept = value(cut);
+            return false;
+        });
     }
 
     // A prefix that ran dry does not know the sample; one that has grown too long wastes memory and time.
@@ -312,21 +356,33 @@ private:
         return n_valid >= n_thresholds && n_valid <= n_too_many;
     }
 
-    // Finds the next value of cuts whose next value lost its last row. It is known if that value was a cut itself: then
-    // it is the next value of that one. False if it is not known.
-    [[nodiscard]] bool settle_nexts() const {
-        for (std::size_t cut = size(); cut-- > 0;) {
-            auto const is_lost = [this](std::size_t i) { return next(i) != kNoValue && all_zero(i, kAtNext); };
-            if (is_lost(cut) && cut + 1 < size() && value(cut + 1) == next(cut)) {
+    // Whether there was a value, all rows of which are gone.
+    [[nodiscard]] bool has_lost(std::size_t cut, Part part) const {
+        bool const has_value = part == kAt ? value(cut) != kNoLower : next(cut) != kNoValue;
+        return has_value && all_zero(cut, part);
+    }
+
+    // Finds values in the place of those that lost their last row, as far as other cuts tell: where the next value of a
+    // cut is the value of the following one, each knows what is beyond the other's.
+    void settle_ends(std::vector<std::uint8_t>& is_linked) const {
+        is_linked.assign(size() + 1, 0);
+        for (std::size_t cut = 1; cut < size(); ++cut)
+            is_linked[cut] = next(cut - 1) == value(cut) ? 1 : 0;
+        for (std::size_t cut = size(); cut-- > 0;)
+            if (has_lost(cut, kAtNext) && is_linked[cut + 1] != 0) {
                 next(cut) = next(cut + 1);
-                for (std::size_t y = 0; y < n_classes_; ++y)
-                    set(cut, kAtNext, y, get(cut + 1, kAtNext, y));
+                copy_counts(cut + 1, cut, kAtNext);
             }
-            // A cut that goes away itself needs no next value, unless the cut below asks for it.
-            if (is_lost(cut) && !all_zero(cut, kAt))
-                return false;
-        }
-        return true;
+        for (std::size_t cut = 1; cut < size(); ++cut)
+            if (has_lost(cut, kAt) && is_linked[cut] != 0) {
+                value(cut) = value(cut - 1);
+                copy_counts(cut - 1, cut, kAt);
+            }
+    }
+
+    void copy_counts(std::size_t from, std::size_t to, Part part) const {
+        for (std::size_t y = 0; y < n_classes_; ++y)
+            set(to, part, y, get(from, part, y));
     }
 
     // Drops the cuts for which `is_dropped`; their buckets go to the next cut. False if there is no room for them
@@ -357,10 +413,15 @@ private:
     bool may_differ_ = false;
 };
 
+// The dominant class of a node for which a record of cuts was made.
+[[nodiscard]] inline Label dominant_of_cuts(Word const* record) {
+    constexpr std::size_t kDominant = kRecordHead + 3;
+    return record[kDominant];
+}
+
 // Calls the function with a record of cuts.
 template <typename NClasses, typename Function>
-decltype(auto) with_cuts(NClasses n_classes, Word* record, Key node, Function&& function) {
-    Ranks const ranks(node, record_attribute(record));
+decltype(auto) with_cuts(NClasses n_classes, Word* record, Ranks const& ranks, Function&& function) {
     if (is_narrow(record))
         return function(CutRecord<NClasses, NarrowCounts>(n_classes, record, ranks));
     return function(CutRecord<NClasses, WideCounts>(n_classes, record, ranks));

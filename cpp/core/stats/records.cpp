@@ -42,7 +42,8 @@ bool append_cuts(NClasses n_classes, Attribute attribute, NodeRows const& node, 
         return false;
     RecordKind const kind = found.are_boundaries ? RecordKind::boundaries : RecordKind::prefix;
     Word const tag = record_tag(kind, attribute) | (is_narrow_one ? kNarrow : 0);
-    with_cuts(n_classes, start_record(tag, n_words, records), node.key, [&](auto cuts) { cuts.write(found); });
+    with_cuts(n_classes, start_record(tag, n_words, records), Ranks(node.key, attribute, node.dominant),
+              [&](auto cuts) { cuts.write(found); });
     return true;
 }
 
@@ -74,36 +75,40 @@ bool append_record(Attribute attribute, Finding finding, Sampling const& samplin
     });
 }
 
-bool update_record(Word* record, Key node, std::span<Count const> totals, Dataset const& data, Changes const& changes,
+bool update_record(Word* record, NodeCounts const& node, Dataset const& data, Changes const& changes,
                    Sampling const& sampling, Tuning const& tuning, ScanScratch& scratch) {
     if (record_kind(record) == RecordKind::pair)
-        return PairRecord::update(record, totals, data, changes);
-    return with_classes(totals.size(), [&](auto n_classes) {
+        return PairRecord::update(record, node.totals, data, changes);
+    return with_classes(node.totals.size(), [&](auto n_classes) {
         if (record_kind(record) == RecordKind::thresholds)
             return ThresholdRecord(n_classes, record).update(data, changes);
-        return with_cuts(n_classes, record, node, [&](auto cuts) {
+        if (dominant_of_cuts(record) != node.dominant)
+            return false;  // all ranks are others
+        Ranks const ranks(node.key, record_attribute(record), node.dominant);
+        return with_cuts(n_classes, record, ranks, [&](auto cuts) {
             return cuts.update(data, changes, sampling.n_thresholds, tuning.reserve, scratch);
         });
     });
 }
 
-void offer_record(Word const* record, Key node, std::span<Count const> totals, Sampling const& sampling,
-                  Candidates& candidates, ScanScratch& scratch) {
+void offer_record(Word const* record, NodeCounts const& node, Sampling const& sampling, Candidates& candidates,
+                  ScanScratch& scratch) {
+    Attribute const attribute = record_attribute(record);
     if (record_kind(record) == RecordKind::pair) {
         PairRecord const pair(record);
-        if (sampling.scheme == CandidateScheme::uniform)
-            append_uniform_pair(record_attribute(record), pair.values(), pair.at_high(), totals, sampling.uniform(),
-                                candidates);
-        else
-            append_valid_pair(node, record_attribute(record), pair.values(), pair.at_high(), totals, candidates);
+        Rank const rank = sampling.scheme == CandidateScheme::uniform
+                              ? rank_of_pair(pair.values(), sampling.uniform())
+                              : Rank{is_low_marked(node.dominant, pair.at_high(), node.totals)};
+        append_pair(attribute, pair.values(), pair.at_high(), node.totals, rank, candidates);
         return;
     }
+    Ranks const ranks(node.key, attribute, node.dominant);
     auto* const words = const_cast<Word*>(record);
-    with_classes(totals.size(), [&](auto n_classes) {
+    with_classes(node.totals.size(), [&](auto n_classes) {
         if (record_kind(record) == RecordKind::thresholds)
             ThresholdRecord(n_classes, words).offer(candidates);
         else
-            with_cuts(n_classes, words, node, [&](auto cuts) { cuts.offer(candidates, scratch.left); });
+            with_cuts(n_classes, words, ranks, [&](auto cuts) { cuts.offer(candidates, scratch.left); });
     });
 }
 
@@ -120,7 +125,10 @@ bool equals_recount(Word const* record, NodeRows const& node, Sampling const& sa
                std::equal(record, record + record_length(record), recount.begin(), recount.end());
     }
     WipedVector<Word> copy(record, record + record_length(record));
-    return with_cuts(node.n_classes(), copy.data(), node.key, [&](auto cuts) {
+    if (dominant_of_cuts(record) != node.dominant)
+        return false;
+    Ranks const ranks(node.key, attribute, node.dominant);
+    return with_cuts(node.n_classes(), copy.data(), ranks, [&](auto cuts) {
         find_cuts_again(node, attribute, kind == RecordKind::boundaries, cuts.bound(), tuning, scratch);
         bool const knows_sample = cuts.sample(sampling.n_thresholds, scratch) >= sampling.n_thresholds;
         return cuts.equals(scratch.cuts) && std::equal(copy.begin(), copy.end(), record) &&
@@ -128,16 +136,44 @@ bool equals_recount(Word const* record, NodeRows const& node, Sampling const& sa
     });
 }
 
-std::size_t least_record_length(NodeRows const& node, Attribute attribute, Sampling const& sampling,
-                                Tuning const& tuning) {
-    Column const* const column = node.data.numeric_column(attribute);
-    if (column == nullptr || column->is_coded())
-        return PairRecord::length(node.n_classes());
-    if (sampling.scheme == CandidateScheme::uniform)
-        return ThresholdRecord<std::size_t>::length(node.n_classes(), sampling.n_thresholds);
-    std::size_t const n_cuts =
-        sampling.n_thresholds == kAllThresholds ? 1 : std::size_t{sampling.n_thresholds} + tuning.reserve;
-    return CutRecord<std::size_t, NarrowCounts>::length(node.n_classes(), std::min(n_cuts, node.size() / 4));
+namespace {
+
+// So many cuts the record of a column of many values is likely to have: a prefix with as many valid candidates as are
+// wanted, or all valid ones, were values and labels independent.
+std::size_t likely_cuts(NodeRows const& node, Sampling const& sampling, Tuning const& tuning) {
+    auto const n_rows = static_cast<double>(sum(node.totals));
+    double same_class = 0;
+    for (Count const n_y : node.totals)
+        same_class += static_cast<double>(n_y) / n_rows * static_cast<double>(n_y) / n_rows;
+    double const n_valid = (1 - same_class) * static_cast<double>(node.size());
+    if (sampling.n_thresholds == kAllThresholds)
+        return static_cast<std::size_t>(n_valid);
+    double const share_valid =
+        node.dominant == kNoClass ? 1 - same_class : static_cast<double>(node.totals[node.dominant]) / n_rows;
+    double const n_wanted = static_cast<double>(sampling.n_thresholds) + tuning.reserve;
+    return static_cast<std::size_t>(std::min(n_valid, n_wanted / share_valid));
+}
+
+}  // namespace
+
+std::size_t likely_length(NodeRows const& node, std::span<Attribute const> attributes, Sampling const& sampling,
+                          Tuning const& tuning) {
+    std::size_t const n_classes = node.n_classes();
+    std::size_t const n_cuts = sampling.scheme == CandidateScheme::valid ? likely_cuts(node, sampling, tuning) : 0;
+    std::size_t n_words = 0;
+    for (Attribute const attribute : attributes) {
+        Column const* const column = node.data.numeric_column(attribute);
+        std::size_t const n_values = column == nullptr    ? 2
+                                     : column->is_coded() ? column->codes_in_order().size()
+                                                          : node.size();
+        if (n_values <= 2)
+            n_words += PairRecord::length(n_classes);
+        else if (sampling.scheme == CandidateScheme::uniform)
+            n_words += ThresholdRecord<std::size_t>::length(n_classes, sampling.n_thresholds);
+        else
+            n_words += CutRecord<std::size_t, NarrowCounts>::length(n_classes, std::min(n_cuts, n_values / 4));
+    }
+    return n_words;
 }
 
 }  // namespace deciduous

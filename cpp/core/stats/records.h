@@ -13,27 +13,35 @@
 
 namespace deciduous {
 
+// What its records have to know of a node.
+struct NodeCounts {
+    NodeCounts(Key its_key, std::span<Count const> its_totals)
+        : key(its_key), totals(its_totals), dominant(dominant_class(its_key, its_totals)) {}
+    Key key;
+    std::span<Count const> totals;  // rows per class
+    Label dominant;
+};
+
 // Appends a record of what was found, if it has at most max_words; whether it has.
 [[nodiscard]] bool append_record(Attribute attribute, Finding finding, Sampling const& sampling, NodeRows const& node,
                                  std::size_t max_words, ScanScratch const& scratch, WipedVector<Word>& records);
 
 // Whether the candidates are known after the changes, and the attribute is not constant. If not, it must be scanned
-// again. `totals` are those after the changes.
-[[nodiscard]] bool update_record(Word* record, Key node, std::span<Count const> totals, Dataset const& data,
-                                 Changes const& changes, Sampling const& sampling, Tuning const& tuning,
-                                 ScanScratch& scratch);
+// again. The counts are those after the changes.
+[[nodiscard]] bool update_record(Word* record, NodeCounts const& node, Dataset const& data, Changes const& changes,
+                                 Sampling const& sampling, Tuning const& tuning, ScanScratch& scratch);
 
 // Appends the sampled candidates.
-void offer_record(Word const* record, Key node, std::span<Count const> totals, Sampling const& sampling,
-                  Candidates& candidates, ScanScratch& scratch);
+void offer_record(Word const* record, NodeCounts const& node, Sampling const& sampling, Candidates& candidates,
+                  ScanScratch& scratch);
 
 // Whether a record says what the rows of its node say.
 [[nodiscard]] bool equals_recount(Word const* record, NodeRows const& node, Sampling const& sampling,
                                   Tuning const& tuning, ScanScratch& scratch);
 
-// Fewest words that a record of the attribute is likely to take, for rows of so many classes: what is longer than a
-// node may remember need not be made.
-[[nodiscard]] std::size_t least_record_length(NodeRows const& node, Attribute attribute, Sampling const& sampling,
-                                              Tuning const& tuning);
+// So many words the records of these attributes are likely to take, or more: what is longer than a node may remember
+// need not be made.
+[[nodiscard]] std::size_t likely_length(NodeRows const& node, std::span<Attribute const> attributes,
+                                        Sampling const& sampling, Tuning const& tuning);
 
 }  // namespace deciduous

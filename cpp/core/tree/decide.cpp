@@ -42,6 +42,7 @@ NodeRows Decider::look_at(Rows const& rows, Key key) {
         node.ends = scratch_.ends;
         node.small = rows.small;
         node.set = rows.set;
+        node.dominant = dominant_class(key, node.totals);
         return node;
     }
     auto const weights = context_.data.weights();
@@ -53,6 +54,7 @@ NodeRows Decider::look_at(Rows const& rows, Key key) {
         scratch_.totals[y] =
             weights.empty() ? static_cast<Count>(end - begin) : sum(node.weights.subspan(begin, end - begin));
     });
+    node.dominant = dominant_class(key, node.totals);
     return node;
 }
 
@@ -136,13 +138,13 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
     SplitStats& found = scratch_.found;
     found.start(node.totals);
     std::size_t const n_most = max_words(node.size());
-    bool is_recorded = is_worth_keeping(found.n_words(), node.size()) && have_lengths(node, sampling);
+    auto const likely = scratch_.order.first(sampling.n_attributes);
+    bool is_recorded = is_worth_keeping(found.n_words(), node.size()) && have_lengths(node, sampling) &&
+                       found.n_words() + likely_length(node, likely, sampling, context_.tuning) <= n_most;
     for (std::uint32_t n_found = 0; n_found < sampling.n_attributes;) {
         auto const attribute = scratch_.order.next();
         if (!attribute)
             break;
-        is_recorded =
-            is_recorded && found.n_words() + least_record_length(node, *attribute, sampling, context_.tuning) <= n_most;
         Finding const finding = scan_attribute(node, *attribute, sampling, is_recorded, context_.tuning,
                                                scratch_.candidates, scratch_.scan);
         if (finding == Finding::constant) {
@@ -157,16 +159,17 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
                                                    scratch_.scan, found.words());
         found.note_record();
     }
-    auto const split = choose(node.totals, path.key, sampling);
+    auto const split = choose(node.totals, node.dominant, path.key, sampling);
     if (!split)
         return {};
     found.set_n_left(split->n_left);
     return {split, is_recorded ? &found : nullptr};
 }
 
-std::optional<Split> Decider::choose(std::span<Count const> totals, Key key, Sampling const& sampling) {
+std::optional<Split> Decider::choose(std::span<Count const> totals, Label dominant, Key key, Sampling const& sampling) {
     Candidates& candidates = scratch_.candidates;
-    auto const choice = candidates.choose(scoring(totals));
+    auto const choice =
+        candidates.choose(scoring(totals), [&](Candidate const& its) { return rank_of(its, key, dominant, sampling); });
     if (!choice)
         return std::nullopt;
     return split_of(candidates[*choice], candidates.n_left(*choice), key, sampling);
@@ -175,10 +178,11 @@ std::optional<Split> Decider::choose(std::span<Count const> totals, Key key, Sam
 std::optional<Split> Decider::decide(SplitStats const& stats, NodePath path) {
     Sampling const sampling = sampling_at(path.depth, context_.params);
     scratch_.candidates.start(stats.totals().size());
+    NodeCounts const counts(path.key, stats.totals());
     Word const* record = stats.first_record();
     for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record))
-        offer_record(record, path.key, stats.totals(), sampling, scratch_.candidates, scratch_.scan);
-    return choose(stats.totals(), path.key, sampling);
+        offer_record(record, counts, sampling, scratch_.candidates, scratch_.scan);
+    return choose(stats.totals(), counts.dominant, path.key, sampling);
 }
 
 bool Decider::renew(SplitStats& stats, std::vector<bool> const& is_stale, NodeRows const& node, NodePath path) {

@@ -91,7 +91,8 @@ private:
     [[nodiscard]] Scoring scoring(std::span<Count const> totals) const {
         return {context_.params.criterion, context_.params.min_samples_leaf, totals, context_.class_weights};
     }
-    [[nodiscard]] std::optional<Split> choose(std::span<Count const> totals, Key key, Sampling const& sampling);
+    [[nodiscard]] std::optional<Split> choose(std::span<Count const> totals, Label dominant, Key key,
+                                              Sampling const& sampling);
     void retire_constant_bits(BitColumns bits, std::size_t n_rows);
     void retire_indicators(NodeRows const& node);
     [[nodiscard]] std::span<Attribute const> varying_attributes(Rows& rows, NodeRows& node);

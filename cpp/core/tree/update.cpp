@@ -363,10 +363,10 @@ private:
             return Knowledge::needs_search;
         Knowledge knowledge = Knowledge::complete;
         scratch_.is_stale.assign(stats.n_records(), false);
+        NodeCounts const counts(path.key, stats.totals());
         Word* record = stats.first_record();
         for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record))
-            if (!update_record(record, path.key, stats.totals(), context_.data, changes, sampling, context_.tuning,
-                               scratch_.scan)) {
+            if (!update_record(record, counts, context_.data, changes, sampling, context_.tuning, scratch_.scan)) {
                 scratch_.is_stale[i] = true;
                 knowledge = Knowledge::needs_scans;
             }

@@ -84,7 +84,7 @@ TEST_CASE("the range of numbers is found") {
         }
 }
 
-TEST_CASE("values above, below and at others are counted, and the next one is found") {
+TEST_CASE("values above, below and at others are counted, and the nearest ones are found") {
     std::array<Ordered, 13> const those = {-21, -20, -18, -15, -12, -11, 0, 100, -19, -17, -16, -14, -13};
     for (auto const* const set : every_set())
         for (std::size_t const n : {0, 1, 7, 16, 33})
@@ -96,6 +96,9 @@ TEST_CASE("values above, below and at others are counted, and the next one is fo
                 std::vector<Ordered> least(n_those);
                 set->look_above(those.data(), n_those, values.data(), n, n_above.data(), least.data());
                 set->count_below(those.data(), n_those, values.data(), n, n_below.data());
+                std::vector<std::uint32_t> n_lower(n_those);
+                std::vector<Ordered> most(n_those);
+                set->look_below(those.data(), n_those, values.data(), n, n_lower.data(), most.data());
                 set->count_equal(those.data(), n_those, values.data(), n, n_equal.data());
                 for (std::size_t i = 0; i < n_those; ++i) {
                     Ordered next = to_ordered(kNoValue);
@@ -103,6 +106,12 @@ TEST_CASE("values above, below and at others are counted, and the next one is fo
                         if (value > those[i])
                             next = std::min(next, value);
                     CHECK(least[i] == next);
+                    Ordered former = to_ordered(kNoLower);
+                    for (Ordered const value : values)
+                        if (value < those[i])
+                            former = std::max(former, value);
+                    CHECK(most[i] == former);
+                    CHECK(n_lower[i] == n - n_above[i] - n_equal[i]);
                     CHECK(n_above[i] == count(values, [&](Ordered value) { return value > those[i]; }));
                     CHECK(n_below[i] == n - n_above[i]);
                     CHECK(n_equal[i] == std::ranges::count(values, those[i]));

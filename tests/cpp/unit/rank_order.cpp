@@ -56,3 +56,18 @@ TEST_CASE("the lowest and the highest rank that there can be come, too") {
     Ordered const highest = std::numeric_limits<Ordered>::max();
     CHECK(in_order(std::vector<Ordered>{highest, lowest}, 1) == std::vector<Ordered>{lowest, highest});
 }
+
+TEST_CASE("within a bound only those come that are not above it, and later the others") {
+    auto const ranks = hashes(2000);
+    auto sorted = ranks;
+    std::ranges::sort(sorted);
+    RankOrder order;
+    order.start(ranks, 10);
+    std::size_t n = 0;
+    for (std::size_t const n_within : {1, 7, 7, 400, 2000}) {
+        Rank const bound = from_ordered(sorted[n_within - 1]);
+        for (std::size_t place = order.next_within(bound); place != RankOrder::kNone; place = order.next_within(bound))
+            CHECK(ranks[place] == sorted[n++]);
+        CHECK(n == n_within);
+    }
+}

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -30,4 +31,37 @@ TEST_CASE("the last wanted rank is the n-th lowest, however many there are") {
             Rank const expected = n <= n_wanted ? kEverything : from_ordered(sorted[n_wanted - 1]);
             CHECK(last_wanted(ranks, n_wanted) == expected);
         }
+}
+
+TEST_CASE("of equal ranks any may be the last one that is wanted") {
+    LastWanted last_wanted;
+    for (std::size_t const n_wanted : {1, 2, 3, 4, 5}) {
+        std::vector<Ordered> ranks = {7, -3, 9, 7, 7, 12};
+        CHECK(last_wanted(ranks, n_wanted) == from_ordered(std::array{-3, 7, 7, 7, 9}[n_wanted - 1]));
+    }
+}
+
+TEST_CASE("a class is dominant up to a share of others that the node has") {
+    auto const is_dominant = [](Key node, Count n_others) {
+        return dominant_class(node, std::vector<Count>{n_others / 2, 1000 - n_others, n_others - n_others / 2}) == 1;
+    };
+    CHECK(is_dominant(0, 250));
+    CHECK(!is_dominant(0, 251));
+    CHECK(is_dominant(~Key{0}, 374));
+    CHECK(!is_dominant(~Key{0}, 375));
+    CHECK(dominant_class(0, std::vector<Count>{5, 5}) == kNoClass);
+    CHECK(dominant_class(0, std::vector<Count>{(1U << 30) - 2, 1}) == 0);
+}
+
+TEST_CASE("a candidate has the rank of its lower value if that is marked, else of its higher one") {
+    Ranks const all(1, 2, kNoClass);
+    Ranks const others(1, 2, 0);
+    CHECK(all.are_all_marked());
+    CHECK(others.above(77) == all.above(77));
+    CHECK(others.above(77) != others.below(77));
+    CHECK(others.between(true, 77, 88) == others.above(77));
+    CHECK(others.between(false, 77, 88) == others.below(88));
+    CHECK(!others.is_marked(3, [](std::size_t y) { return y == 0; }));
+    CHECK(others.is_marked(3, [](std::size_t y) { return y == 2; }));
+    CHECK(all.is_marked(3, [](std::size_t y) { return y == 0; }));
 }
