@@ -13,8 +13,15 @@ namespace {
 
 // Takes rows out of a leaf's slots, in place; how many are left.
 std::size_t remove_rows(std::span<Slot> slots, std::span<ChangedRow const> removed) {
-    if (removed.empty())
-        return slots.size();
+    constexpr std::size_t kFew = 4;
+    if (removed.size() <= kFew) {
+        auto end = slots.end();
+        for (ChangedRow const& row : removed) {
+            auto const place = std::find(slots.begin(), end, row.slot);
+            end = place == end ? end : std::move(place + 1, end, place);
+        }
+        return static_cast<std::size_t>(end - slots.begin());
+    }
     auto const is_removed = [&](Slot slot) { return std::ranges::binary_search(removed, slot, {}, &ChangedRow::slot); };
     auto const kept = std::remove_if(slots.begin(), slots.end(), is_removed);
     return static_cast<std::size_t>(kept - slots.begin());

@@ -422,8 +422,9 @@ private:
     // Spares nodes below the search among attributes that are known to be constant. Those with a bit find out faster.
     void retire_constants(SplitStats const& stats, NodePath path) const {
         PassedOver const is_passed_over(stats, path.key, sampling_at(path.depth, context_.params));
-        scratch_.active.retire_if(
-            [&](Attribute attribute) { return !context_.data.bit_of(attribute) && is_passed_over(attribute); });
+        for (Attribute const attribute : context_.data.row_bits().numeric_without())
+            if (scratch_.active.is_active(attribute) && is_passed_over(attribute))
+                scratch_.active.retire(attribute);
     }
 
     // The node's own statistics are up to date afterwards, or of no use.
