@@ -118,8 +118,8 @@ def is_reached(requirement: Requirement, value: float, target: float) -> bool:
 TABLE = (
     ("adult", 5, 8, 2_500, 5_000, 3),
     ("surgical", 5, 8, 500, 1_000, 4),
-    ("bank_marketing", 6, 10, 1_200, 2_500, 3),
-    ("no_show", 6, 10, 1_500, 3_000, 3),
+    ("bank_marketing", 6, 10, 1_800, 3_000, 3),
+    ("no_show", 6, 10, 3_000, 5_000, 3),
     ("synthetic_80k", 11, 18, 4_000, 10_000, 3),
     ("synthetic_800k", 12, 20, 45_000, 100_000, 3),
 )

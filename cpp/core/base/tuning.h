@@ -11,7 +11,7 @@ struct Tuning {
     // Nor do splits whose statistics would take more memory than this for each of their rows.
     std::uint32_t max_bytes_per_row = 6;
     // Valid candidates cached beyond the k sampled ones, so that an invalidated one has a successor at hand.
-    std::uint32_t reserve = 2;
+    std::uint32_t reserve = 1;
 
     // Children of splits over at least this many rows are set aside when the split loses, as long as all that is set
     // aside in a tree has at most this many times the rows of the forest.
@@ -30,7 +30,7 @@ struct Tuning {
     std::uint32_t max_rows_with_bits = 1U << 18;
     // Sorting the rows takes about as long as looking so many candidates up in them, or one for so many rows.
     std::uint32_t look_ups_per_sort = 80;
-    std::uint32_t rows_per_look_up = 2;
+    std::uint32_t rows_per_look_up = 4;
     // Codes of a column are counted where there are at least this many rows for each.
     std::uint32_t rows_per_code = 1;
     // At most this many rows are sorted by counting for each how many are smaller.
