@@ -88,52 +88,52 @@ struct KernelsOf {
             function.template operator()<1>(begin);
     }
 
-    static void look_above(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
-                           std::uint32_t* n_above, Ordered* least) {
+    // Of n values, those beyond each of some bounds: how many there are, and the nearest of them, or `none`.
+    // `Direction` tells which are beyond, and which is nearer.
+    template <typename Direction>
+    static void look_beyond(Ordered none, Ordered const* bounds, std::size_t n_bounds, Ordered const* values,
+                            std::size_t n, std::uint32_t* n_beyond, Ordered* nearest) {
         for_each_group(n_bounds, [&]<std::size_t kN>(std::size_t begin) {
             Vector here[kN];
-            Vector next[kN];
+            Vector near[kN];
             typename Vectors::Counter counts[kN] = {};
             for (std::size_t i = 0; i < kN; ++i) {
                 here[i] = Vectors::all(bounds[begin + i]);
-                next[i] = Vectors::all(to_ordered(kNoValue));
+                near[i] = Vectors::all(none);
             }
             for_each_vector(values, n, [&](Vector those, auto mask) {
                 for (std::size_t i = 0; i < kN; ++i) {
-                    auto const is_above = Vectors::both(Vectors::greater(those, here[i]), mask);
-                    Vectors::count(is_above, counts[i]);
-                    next[i] = Vectors::least_where(is_above, next[i], those);
+                    auto const is_beyond = Vectors::both(Direction::is_beyond(those, here[i]), mask);
+                    Vectors::count(is_beyond, counts[i]);
+                    near[i] = Direction::nearer_where(is_beyond, near[i], those);
                 }
             });
             for (std::size_t i = 0; i < kN; ++i) {
-                n_above[begin + i] = Vectors::total(counts[i]);
-                least[begin + i] = Vectors::lowest(next[i]);
+                n_beyond[begin + i] = Vectors::total(counts[i]);
+                nearest[begin + i] = Direction::nearest(near[i]);
             }
         });
     }
 
+    struct Upwards {
+        static auto is_beyond(Vector those, Vector here) { return Vectors::greater(those, here); }
+        static Vector nearer_where(auto mask, Vector a, Vector b) { return Vectors::least_where(mask, a, b); }
+        static Ordered nearest(Vector near) { return Vectors::lowest(near); }
+    };
+    struct Downwards {
+        static auto is_beyond(Vector those, Vector here) { return Vectors::greater(here, those); }
+        static Vector nearer_where(auto mask, Vector a, Vector b) { return Vectors::most_where(mask, a, b); }
+        static Ordered nearest(Vector near) { return Vectors::highest(near); }
+    };
+
+    static void look_above(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
+                           std::uint32_t* n_above, Ordered* least) {
+        look_beyond<Upwards>(to_ordered(kNoValue), bounds, n_bounds, values, n, n_above, least);
+    }
+
     static void look_below(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
                            std::uint32_t* n_below, Ordered* most) {
-        for_each_group(n_bounds, [&]<std::size_t kN>(std::size_t begin) {
-            Vector here[kN];
-            Vector former[kN];
-            typename Vectors::Counter counts[kN] = {};
-            for (std::size_t i = 0; i < kN; ++i) {
-                here[i] = Vectors::all(bounds[begin + i]);
-                former[i] = Vectors::all(to_ordered(kNoLower));
-            }
-            for_each_vector(values, n, [&](Vector those, auto mask) {
-                for (std::size_t i = 0; i < kN; ++i) {
-                    auto const is_below = Vectors::both(Vectors::greater(here[i], those), mask);
-                    Vectors::count(is_below, counts[i]);
-                    former[i] = Vectors::most_where(is_below, former[i], those);
-                }
-            });
-            for (std::size_t i = 0; i < kN; ++i) {
-                n_below[begin + i] = Vectors::total(counts[i]);
-                most[begin + i] = Vectors::highest(former[i]);
-            }
-        });
+        look_beyond<Downwards>(to_ordered(kNoLower), bounds, n_bounds, values, n, n_below, most);
     }
 
     // For each of some numbers, how many values `compare` with it.

@@ -40,6 +40,9 @@ template <typename NClasses>
 
 [[nodiscard]] Count sum(std::span<Count const> counts);
 
+// The chance that two rows are of the same class.
+[[nodiscard]] double chance_of_same_class(std::span<Count const> counts);
+
 // Whether at most one class has rows.
 [[nodiscard]] bool is_pure(std::span<Count const> counts);
 

@@ -16,6 +16,13 @@ class LookUps : public AttributeScan<NClasses> {
 public:
     explicit LookUps(AttributeScan<NClasses> const& scan) : AttributeScan<NClasses>(scan) {}
 
+    // Appends the sampled candidates, and completes the cuts if they are to be recorded.
+    void finish(ValidRequest const& request, Candidates& candidates) {
+        offer_found(candidates);
+        if (request.is_recorded)
+            count_far_ends();
+    }
+
 protected:
     using Base = AttributeScan<NClasses>;
     using Base::attribute_;
@@ -47,13 +54,6 @@ protected:
     [[nodiscard]] bool is_lower_marked(std::size_t cut) const {
         Count const* const at = scratch_.cuts.at(cut);
         return ranks_.is_marked(n_classes_, [&](std::size_t y) { return at[y] != 0; });
-    }
-
-    // Appends the sampled candidates, and completes the cuts if they are to be recorded.
-    void finish(ValidRequest const& request, Candidates& candidates) {
-        offer_found(candidates);
-        if (request.is_recorded)
-            count_far_ends();
     }
 
 private:

@@ -17,30 +17,8 @@ class MarkedLookUps : public LookUps<NClasses> {
 public:
     explicit MarkedLookUps(AttributeScan<NClasses> const& scan) : LookUps<NClasses>(scan) {}
 
-    // Whether enough were found. If so, the sampled ones are appended, and the cuts are there if they are recorded.
-    [[nodiscard]] bool run(ValidRequest const& request, Candidates& candidates) {
-        if (!look_up(request))
-            return false;
-        this->finish(request, candidates);
-        return true;
-    }
-
-private:
-    using Base = LookUps<NClasses>;
-    using Base::attribute_;
-    using Base::is_lower_marked;
-    using Base::is_worth_looking_up;
-    using Base::kAtOnce;
-    using Base::last_valid;
-    using Base::n_classes_;
-    using Base::n_wanted;
-    using Base::node_;
-    using Base::ranks_;
-    using Base::scratch_;
-    using Base::tuning_;
-
     // False if that is likely to take longer than sorting, or if all valid candidates would be a shorter record.
-    bool look_up(ValidRequest const& request) {
+    [[nodiscard]] bool look_up(ValidRequest const& request) {
         auto const n_others = static_cast<double>(node_.size() - scratch_.values.of_class(node_.dominant).size());
         double const share_valid = 1 - n_others / static_cast<double>(node_.size());
         std::uint32_t const n = n_wanted(request);
@@ -68,6 +46,20 @@ private:
                 return false;
         }
     }
+
+private:
+    using Base = LookUps<NClasses>;
+    using Base::attribute_;
+    using Base::is_lower_marked;
+    using Base::is_worth_looking_up;
+    using Base::kAtOnce;
+    using Base::last_valid;
+    using Base::n_classes_;
+    using Base::n_wanted;
+    using Base::node_;
+    using Base::ranks_;
+    using Base::scratch_;
+    using Base::tuning_;
 
     // Whether enough candidates are within the last bound; if so decides which are sampled, and keeps the cuts that are
     // within the bound of those that are wanted.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "split/impurity.h"
 #include "split/look_ups.h"
 #include "split/validity.h"
 
@@ -15,37 +16,14 @@ class PlainLookUps : public LookUps<NClasses> {
 public:
     explicit PlainLookUps(AttributeScan<NClasses> const& scan) : LookUps<NClasses>(scan) {}
 
-    // Whether enough were found. If so, the sampled ones are appended, and the cuts are there if they are recorded.
-    [[nodiscard]] bool run(ValidRequest const& request, Candidates& candidates) {
-        if (!look_up(request))
-            return false;
-        this->finish(request, candidates);
-        return true;
-    }
-
-private:
-    using Base = LookUps<NClasses>;
-    using Base::attribute_;
-    using Base::count_equal;
-    using Base::is_worth_looking_up;
-    using Base::kAtOnce;
-    using Base::n_classes_;
-    using Base::n_wanted;
-    using Base::node_;
-    using Base::ranks_;
-    using Base::scratch_;
-    using Base::tuning_;
-
     // Looks candidates up in the order of their ranks until enough of them are valid. False if that is likely to take
     // longer than sorting, or if all valid candidates would be a shorter record.
-    bool look_up(ValidRequest const& request) {
+    [[nodiscard]] bool look_up(ValidRequest const& request) {
         auto const n_rows = static_cast<double>(node_.size());
-        double same_class = 0;  // the chance that two rows agree, were values and labels independent
-        for (Count const n_y : node_.totals)
-            same_class += static_cast<double>(n_y) / n_rows * static_cast<double>(n_y) / n_rows;
+        double const share_valid = 1 - chance_of_same_class(node_.totals);  // were values and labels independent
         std::uint32_t const n = n_wanted(request);
-        double const n_expected = n / (1 - same_class);
-        if (!is_worth_looking_up(request, n_expected, n_rows, (1 - same_class) * n_rows))
+        double const n_expected = n / share_valid;
+        if (!is_worth_looking_up(request, n_expected, n_rows, share_valid * n_rows))
             return false;
         double const n_most = tuning_.look_ups_per_sort;
         auto const values = scratch_.values.all();
@@ -68,6 +46,19 @@ private:
         scratch_.valid_places.resize(request.n_thresholds);
         return true;
     }
+
+private:
+    using Base = LookUps<NClasses>;
+    using Base::attribute_;
+    using Base::count_equal;
+    using Base::is_worth_looking_up;
+    using Base::kAtOnce;
+    using Base::n_classes_;
+    using Base::n_wanted;
+    using Base::node_;
+    using Base::ranks_;
+    using Base::scratch_;
+    using Base::tuning_;
 
     // Of a row of the node.
     [[nodiscard]] std::uint32_t class_of(std::size_t row) const {

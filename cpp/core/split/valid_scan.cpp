@@ -1,6 +1,7 @@
 #include "split/valid_scan.h"
 
 #include "split/attribute_scan.h"
+#include "split/look_ups.h"
 #include "split/marked_look_ups.h"
 #include "split/n_classes.h"
 #include "split/plain_look_ups.h"
@@ -31,9 +32,10 @@ Finding scan_values(AttributeScan<NClasses> const& scan, NodeRows const& node, A
     scratch.values.gather(node, attribute);
     if (scratch.values.is_constant())
         return Finding::constant;
-    bool const are_found = node.dominant == kNoClass ? PlainLookUps(scan).run(request, candidates)
-                                                     : MarkedLookUps(scan).run(request, candidates);
-    return are_found ? Finding::cuts : TableScan(scan).take_values(request, candidates);
+    if (!(node.dominant == kNoClass ? PlainLookUps(scan).look_up(request) : MarkedLookUps(scan).look_up(request)))
+        return TableScan(scan).take_values(request, candidates);
+    LookUps(scan).finish(request, candidates);
+    return Finding::cuts;
 }
 
 }  // namespace

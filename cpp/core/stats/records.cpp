@@ -141,15 +141,13 @@ namespace {
 // So many cuts the record of a column of many values is likely to have: a prefix with as many valid candidates as are
 // wanted, or all valid ones, were values and labels independent.
 std::size_t likely_cuts(NodeRows const& node, Sampling const& sampling, Tuning const& tuning) {
-    auto const n_rows = static_cast<double>(sum(node.totals));
-    double same_class = 0;
-    for (Count const n_y : node.totals)
-        same_class += static_cast<double>(n_y) / n_rows * static_cast<double>(n_y) / n_rows;
-    double const n_valid = (1 - same_class) * static_cast<double>(node.size());
+    double const share_of_values = 1 - chance_of_same_class(node.totals);
+    double const n_valid = share_of_values * static_cast<double>(node.size());
     if (sampling.n_thresholds == kAllThresholds)
         return static_cast<std::size_t>(n_valid);
-    double const share_valid =
-        node.dominant == kNoClass ? 1 - same_class : static_cast<double>(node.totals[node.dominant]) / n_rows;
+    double const share_valid = node.dominant == kNoClass ? share_of_values
+                                                         : static_cast<double>(node.totals[node.dominant]) /
+                                                               static_cast<double>(sum(node.totals));
     double const n_wanted = static_cast<double>(sampling.n_thresholds) + tuning.reserve;
     return static_cast<std::size_t>(std::min(n_valid, n_wanted / share_valid));
 }
