@@ -49,7 +49,6 @@ public:
 
 private:
     using Base = LookUps<NClasses>;
-    using Base::attribute_;
     using Base::count_equal;
     using Base::is_worth_looking_up;
     using Base::kAtOnce;
