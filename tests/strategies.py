@@ -250,7 +250,6 @@ SIZES: dict[str, SearchStrategy[float]] = {
     "look_ups_per_sort": st.sampled_from([0, 3, 1_000_000]),
     "rows_per_look_up": st.sampled_from([0, 2]),
     "rows_per_code": st.sampled_from([0, 1, 3, 1_000]),
-    "max_counted_rows": st.sampled_from([0, 4, 160]),
     "max_codes": st.sampled_from([1, 3, 256]),
     "max_categories_with_bits": st.sampled_from([0, 2, 128]),
     "max_laid_out_values": st.sampled_from([0, 1 << 22]),

@@ -157,7 +157,6 @@ void bind_params(nb::module_& m) {
         .def_rw("look_ups_per_sort", &Tuning::look_ups_per_sort)
         .def_rw("rows_per_look_up", &Tuning::rows_per_look_up)
         .def_rw("rows_per_code", &Tuning::rows_per_code)
-        .def_rw("max_counted_rows", &Tuning::max_counted_rows)
         .def_rw("max_codes", &Tuning::max_codes)
         .def_rw("max_categories_with_bits", &Tuning::max_categories_with_bits)
         .def_rw("max_laid_out_values", &Tuning::max_laid_out_values)

@@ -242,7 +242,6 @@ private:
         tuning_.look_ups_per_sort = static_cast<std::uint32_t>(one_in(3) ? 1000000 : pick(0, 40));
         tuning_.rows_per_look_up = static_cast<std::uint32_t>(pick(0, 2));
         tuning_.rows_per_code = static_cast<std::uint32_t>(one_in(2) ? 3 : pick(0, 20));
-        tuning_.max_counted_rows = static_cast<std::uint32_t>(one_in(2) ? 160 : pick(0, 30));
         tuning_.max_codes = static_cast<std::uint32_t>(one_in(2) ? 256 : pick(1, 8));
         tuning_.max_categories_with_bits = static_cast<std::uint32_t>(one_in(2) ? 128 : pick(0, 4));
         tuning_.max_laid_out_values = static_cast<std::uint32_t>(one_in(3) ? 0 : 1 << 22);

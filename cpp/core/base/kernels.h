@@ -44,9 +44,9 @@ struct Set {
     // The range of at least one value.
     Range (*find_range)(Ordered const* values, std::size_t n);
 
-    // For each of the numbers, how many of them are smaller; n is a multiple of kLanes. Quadratic, but for some dozens
-    // nothing is faster.
-    void (*count_smaller)(Ordered const* numbers, std::size_t n, std::uint32_t* n_smaller);
+    // Sorts values, with a label for each. There is room for kLanes more behind them, and as much beside.
+    void (*sort)(Ordered* values, std::uint32_t* labels, std::size_t n, Ordered* values_beside,
+                 std::uint32_t* labels_beside);
 
     // Of n values, those above each of some bounds: how many there are, and the least of them, or to_ordered(kNoValue).
     void (*look_above)(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
@@ -63,9 +63,20 @@ struct Set {
     void (*count_equal)(Ordered const* wanted, std::size_t n_wanted, Ordered const* values, std::size_t n,
                         std::uint32_t* counts);
 
-    // rank(key, float_bits(value)) of each value, and rank(key, word) of each word, as to_ordered has them.
+    // rank(key, float_bits(value)) of each value, as to_ordered has it.
     void (*rank_values)(Ordered const* values, std::size_t n, Key key, Ordered* ranks);
-    void (*rank_words)(std::uint32_t const* words, std::size_t n, Key key, Ordered* ranks);
+
+    // Of n words, those whose rank(key, word), as to_ordered has it, is from one bound to another, and these ranks; how
+    // many they are. There is room for kLanes more than all, and the words have kLanes more behind them.
+    std::size_t (*keep_ranked)(std::uint32_t const* words, std::size_t n, Key key, Ordered from, Ordered to,
+                               std::uint32_t* kept, Ordered* ranks);
+    // The same for values, whose rank is that of float_bits(value), without the ranks.
+    std::size_t (*keep_values_ranked)(Ordered const* values, std::size_t n, Key key, Ordered from, Ordered to,
+                                      Ordered* kept);
+
+    // A bound that as many of n ranks as are wanted, which is fewer than all, are at or below; if several are equal,
+    // the least one with more.
+    Ordered (*find_bound)(Ordered const* ranks, std::size_t n, std::size_t n_wanted);
 
     // Of the kLanes points from number `first` on of a window (docs/algorithm.md, 2.6), those in the range, rounded
     // down; how many they are. There is room for kLanes more.
@@ -74,8 +85,12 @@ struct Set {
     // The places of the numbers from one bound to another; how many they are. There is room for kLanes more than all.
     std::size_t (*find_within)(Ordered from, Ordered to, Ordered const* numbers, std::size_t n, std::uint32_t* places);
 
-    // A bit for each of n numbers, 64 to a word: whether it is at or below the threshold, …
+    // Marks are bits, 64 to a word. A mark for each of n numbers: whether it is at or below the threshold, …
     void (*mark_below)(Ordered threshold, Ordered const* numbers, std::size_t n, std::uint64_t* marks);
+    // … whether it is this one, …
+    void (*mark_equal)(Ordered wanted, Ordered const* numbers, std::size_t n, std::uint64_t* marks);
+    // … whether the next one, of at least two and with kLanes more behind them, is the same; …
+    void (*mark_repeated)(Ordered const* numbers, std::size_t n, std::uint64_t* marks);
     // … and for each of n words, whether it has this bit.
     void (*mark_bit)(std::uint64_t const* words, std::size_t n, unsigned bit, std::uint64_t* marks);
 
@@ -86,16 +101,17 @@ struct Set {
     void (*divide_words)(std::uint64_t const* marks, std::uint64_t const* words, std::size_t n, std::uint64_t* left,
                          std::uint64_t* right);
 
-    // Of 64 numbers, those whose bit is set, one behind the other; how many they are. There is room for kLanes more.
-    std::size_t (*keep_set)(Ordered const* numbers, std::uint64_t bits, Ordered* kept);
+    // The numbers that have a mark, or their places, one behind the other; how many they are. There is room for kLanes
+    // more than all, and for whole words of numbers.
+    std::size_t (*keep_marked)(std::uint64_t const* marks, std::size_t n_words, Ordered const* numbers, Ordered* kept);
+    std::size_t (*list_marked)(std::uint64_t const* marks, std::size_t n_words, std::uint32_t* places);
 
-    // A bit for each of n numbers, 64 at the most: whether the next one is the same. There are kLanes more behind them.
-    std::uint64_t (*mark_repeated)(Ordered const* numbers, std::size_t n);
-
-    // The bits that are set, as many as there are from the lowest on, moved to where `where` has its bits, …
-    std::uint64_t (*spread_bits)(std::uint64_t bits, std::uint64_t where);
-    // … and the other way round: the bits at these places, one beside the other.
-    std::uint64_t (*gather_bits)(std::uint64_t bits, std::uint64_t where);
+    // The marks at some places, one beside the other, …
+    void (*gather_marks)(std::uint64_t const* marks, std::uint64_t const* where, std::size_t n_words,
+                         std::uint64_t* gathered);
+    // … and the other way round. There is room for a word more than n_words beside each other.
+    void (*spread_marks)(std::uint64_t const* gathered, std::uint64_t const* where, std::size_t n_words,
+                         std::uint64_t* marks);
 
     // The bits in which some of the words differ from the first one.
     std::uint64_t (*find_varying)(std::uint64_t const* words, std::size_t n);
@@ -106,19 +122,35 @@ struct Set {
     // Of 64 words, makes bit j of word i bit i of word j.
     void (*transpose)(std::uint64_t* square);
 
-    // For each of the sets, how many bits it has in common with `bits`.
-    void (*count_common)(std::uint64_t bits, std::uint64_t const* sets, std::size_t n_sets, std::uint32_t* counts);
+    // For each of n words, how many bits it has in common with each of the sets: n_sets counts for each word.
+    void (*count_common)(std::uint64_t const* words, std::size_t n, std::uint64_t const* sets, std::size_t n_sets,
+                         std::uint32_t* counts);
 
-    // For each of n places, how many bits of each of the sets are at or below it: n_sets counts for each place.
-    void (*count_up_to)(std::uint64_t const* sets, std::size_t n_sets, std::uint32_t const* places, std::size_t n,
+    // Of n words, each with a name, those that have some bits of a set, but not all of them; how many they are. There
+    // is room for kLanes more than all, and as many are behind them.
+    std::size_t (*keep_varying)(std::uint64_t set, std::uint64_t const* words, std::uint32_t const* names,
+                                std::size_t n, std::uint64_t* kept_words, std::uint32_t* kept_names);
+
+    // Sorts values of up to 64 rows, class after class, each of which ends where `ends` tells; behind the values is
+    // room for kLanes more. The sets are the places of each class among the sorted ones. Marks values that are
+    // repeated.
+    std::uint64_t (*sort_classes)(Ordered* values, std::uint32_t const* ends, std::size_t n_classes,
+                                  Ordered* values_beside, std::uint64_t* sets);
+
+    // Of sets of n_words words, how many bits each has before each of its words: n_sets counts for each word, …
+    void (*count_before)(std::uint64_t const* sets, std::size_t n_sets, std::size_t n_words, std::uint32_t* n_before);
+    // … and how many up to each of n places: n_sets counts for each place.
+    void (*count_up_to)(std::uint64_t const* sets, std::size_t n_sets, std::size_t n_words,
+                        std::uint32_t const* n_before, std::uint32_t const* places, std::size_t n,
                         std::uint32_t* counts);
 
-    // The Gini scores (docs/algorithm.md, 2.7) of n splits of rows of two classes, fewer than kMaxFewRows in all;
-    // `left` has two counts for each split.
-    void (*score_two_classes)(Count const* left, std::size_t n, Count const* totals, double* scores);
+    // The Gini scores (docs/algorithm.md, 2.7) of n splits of fewer than kMaxFewRows rows; `left` has n_classes counts for
+    // each split.
+    void (*score_gini)(Count const* left, std::size_t n, Count const* totals, std::size_t n_classes, double* scores);
 
-    // The lowest of the scores, or infinity if there are none.
-    double (*find_lowest)(double const* scores, std::size_t n);
+    // The places of the lowest of the scores; how many there are, none if all scores are infinite. There is room for
+    // kLanes more than all.
+    std::size_t (*find_lowest)(double const* scores, std::size_t n, std::uint32_t* places);
 };
 
 // All sets that this machine can run, the plain one first.

@@ -28,8 +28,10 @@ struct Avx2 {
     static Vector load_first(Ordered const* numbers, std::size_t n) { return _mm256_maskload_epi32(numbers, first(n)); }
     static Vector all(Ordered number) { return _mm256_set1_epi32(number); }
     static Vector sum(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
+    static Vector difference(Vector a, Vector b) { return _mm256_sub_epi32(a, b); }
     static Vector least(Vector a, Vector b) { return _mm256_min_epi32(a, b); }
     static Vector most(Vector a, Vector b) { return _mm256_max_epi32(a, b); }
+    static Vector select(Mask mask, Vector a, Vector b) { return _mm256_blendv_epi8(b, a, mask); }
     static Vector least_where(Mask mask, Vector a, Vector b) {
         return _mm256_blendv_epi8(a, _mm256_min_epi32(a, b), mask);
     }
@@ -86,6 +88,14 @@ struct Avx2 {
         __m256i const those = _mm256_loadu_si256(reinterpret_cast<__m256i const*>(words));
         __m256i const is_set = _mm256_cmpeq_epi64(_mm256_and_si256(those, wanted), wanted);
         return static_cast<std::uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(is_set)));
+    }
+
+    static std::uint32_t varying_words(std::uint64_t const* words, std::uint64_t set) {
+        __m256i const all = _mm256_set1_epi64x(static_cast<long long>(set));
+        __m256i const those = _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(words)), all);
+        __m256i const is_all = _mm256_cmpeq_epi64(those, all);
+        __m256i const is_none = _mm256_cmpeq_epi64(those, _mm256_setzero_si256());
+        return ~static_cast<std::uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_or_si256(is_all, is_none))));
     }
 
     static std::uint64_t spread_bits(std::uint64_t bits, std::uint64_t where) { return _pdep_u64(bits, where); }

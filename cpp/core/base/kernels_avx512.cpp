@@ -18,8 +18,10 @@ struct Avx512 {
     }
     static Vector all(Ordered number) { return _mm512_set1_epi32(number); }
     static Vector sum(Vector a, Vector b) { return _mm512_add_epi32(a, b); }
+    static Vector difference(Vector a, Vector b) { return _mm512_sub_epi32(a, b); }
     static Vector least(Vector a, Vector b) { return _mm512_min_epi32(a, b); }
     static Vector most(Vector a, Vector b) { return _mm512_max_epi32(a, b); }
+    static Vector select(Mask mask, Vector a, Vector b) { return _mm512_mask_blend_epi32(mask, b, a); }
     static Vector least_where(Mask mask, Vector a, Vector b) { return _mm512_mask_min_epi32(a, mask, a, b); }
     static Vector most_where(Mask mask, Vector a, Vector b) { return _mm512_mask_max_epi32(a, mask, a, b); }
     static Vector more_where(Mask mask, Vector a) { return _mm512_mask_add_epi32(a, mask, a, all(1)); }
@@ -51,6 +53,12 @@ struct Avx512 {
 
     static std::uint32_t test_words(std::uint64_t const* words, std::uint64_t bit) {
         return _mm512_test_epi64_mask(_mm512_loadu_si512(words), _mm512_set1_epi64(static_cast<long long>(bit)));
+    }
+
+    static std::uint32_t varying_words(std::uint64_t const* words, std::uint64_t set) {
+        __m512i const all = _mm512_set1_epi64(static_cast<long long>(set));
+        __m512i const those = _mm512_and_si512(_mm512_loadu_si512(words), all);
+        return _mm512_mask_cmpneq_epi64_mask(_mm512_test_epi64_mask(those, those), those, all);
     }
 
     static std::uint64_t spread_bits(std::uint64_t bits, std::uint64_t where) { return _pdep_u64(bits, where); }

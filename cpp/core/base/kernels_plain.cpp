@@ -17,8 +17,10 @@ struct Plain {
     }
     static Vector all(Ordered number) { return Vector{} + number; }
     static Vector sum(Vector a, Vector b) { return a + b; }
+    static Vector difference(Vector a, Vector b) { return a - b; }
     static Vector least(Vector a, Vector b) { return a < b ? a : b; }
     static Vector most(Vector a, Vector b) { return a > b ? a : b; }
+    static Vector select(Mask mask, Vector a, Vector b) { return mask ? a : b; }
     static Vector least_where(Mask mask, Vector a, Vector b) { return mask & (b < a) ? b : a; }
     static Vector most_where(Mask mask, Vector a, Vector b) { return mask & (b > a) ? b : a; }
     static Vector more_where(Mask mask, Vector a) { return a - mask; }
@@ -70,6 +72,11 @@ struct Plain {
 
     static std::uint32_t test_words(std::uint64_t const* words, std::uint64_t bit) {
         return ((words[0] & bit) != 0 ? 1 : 0) | ((words[1] & bit) != 0 ? 2 : 0);
+    }
+
+    static std::uint32_t varying_words(std::uint64_t const* words, std::uint64_t set) {
+        auto const is_varying = [&](std::uint64_t word) { return (word & set) != 0 && (word & set) != set; };
+        return (is_varying(words[0]) ? 1U : 0U) | (is_varying(words[1]) ? 2U : 0U);
     }
 
     static std::uint64_t spread_bits(std::uint64_t bits, std::uint64_t where) {

@@ -30,11 +30,9 @@ struct Tuning {
     std::uint32_t max_rows_with_bits = 1U << 18;
     // Sorting the rows takes about as long as looking so many candidates up in them, or one for so many rows.
     std::uint32_t look_ups_per_sort = 80;
-    std::uint32_t rows_per_look_up = 4;
+    std::uint32_t rows_per_look_up = 12;
     // Codes of a column are counted where there are at least this many rows for each.
     std::uint32_t rows_per_code = 1;
-    // At most this many rows are sorted by counting for each how many are smaller.
-    std::uint32_t max_counted_rows = 160;
 
     // Columns of at most this many distinct values, 256 at the most, are kept as a byte per row with a dictionary.
     std::uint32_t max_codes = 256;

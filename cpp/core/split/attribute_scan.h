@@ -28,13 +28,10 @@ namespace deciduous {
     return Finding::pair;
 }
 
-template <typename NClasses>
 class AttributeScan {
 public:
-    AttributeScan(NClasses n_classes, NodeRows const& node, Attribute attribute, Tuning const& tuning,
-                  ScanScratch& scratch)
-        : n_classes_(n_classes),
-          node_(node),
+    AttributeScan(NodeRows const& node, Attribute attribute, Tuning const& tuning, ScanScratch& scratch)
+        : node_(node),
           attribute_(attribute),
           tuning_(tuning),
           scratch_(scratch),
@@ -48,12 +45,10 @@ protected:
     }
 
     // The rank of the last of the valid candidates that are wanted.
-    Rank last_valid(std::uint32_t n_candidates) {
-        scratch_.few_ranks = scratch_.valid_ranks;
-        return scratch_.last_wanted(scratch_.few_ranks, n_candidates);
+    [[nodiscard]] Rank last_valid(std::uint32_t n_candidates) const {
+        return last_wanted(scratch_.valid_ranks, n_candidates);
     }
 
-    NClasses n_classes_;
     NodeRows const& node_;
     Attribute attribute_;
     Tuning const& tuning_;

@@ -10,7 +10,6 @@
 
 #include "base/hash.h"
 #include "base/types.h"
-#include "split/rank_order.h"
 
 namespace deciduous {
 
@@ -46,47 +45,49 @@ public:
     }
 
 private:
-    std::vector<Attribute> order_;  // active ones first
+    std::vector<Attribute> order_;  // active ones first, and kLanes of no meaning behind all
     std::vector<std::uint32_t> position_;
     std::size_t n_active_;
 };
 
-// Attributes of a node in the node's attribute order.
+// Attributes of a node in the node's attribute order: as many as are likely to be wanted, and the next ones if somebody
+// asks for more.
 class AttributeOrder {
 public:
+    // Of these attributes, with kLanes of no meaning behind them. They must stay, but may change places.
     void start(std::span<Attribute const> attributes, Key node, std::size_t n_wanted);
 
-    // The first n of them, or all.
-    [[nodiscard]] std::span<Attribute const> first(std::size_t n) {
-        while (first_.size() < n && take_one()) {
-        }
-        return std::span(first_).first(std::min(n, first_.size()));
+    // The first n of them, if so many were likely to be wanted; else fewer.
+    [[nodiscard]] std::span<Attribute const> first(std::size_t n) const {
+        return std::span(taken_).first(std::min(n, n_taken_));
     }
 
     // The next one, or nothing.
     [[nodiscard]] std::optional<Attribute> next() {
-        if (n_given_ == first_.size() && !take_one())
-            return std::nullopt;
-        return first_[n_given_++];
+        while (place_ == n_taken_)
+            if (!take_more())
+                return std::nullopt;
+        return taken_[place_++];
     }
 
     // The rank of an attribute of a node.
     [[nodiscard]] static Rank rank_of(Key node, Attribute attribute) { return rank(hash(node, kAttribute), attribute); }
 
 private:
-    bool take_one() {
-        std::size_t const place = order_.next();
-        if (place == RankOrder::kNone)
-            return false;
-        first_.push_back(attributes_[place]);
-        return true;
-    }
+    bool take_more();
 
-    std::vector<Attribute> attributes_;
+    std::span<Attribute const> attributes_;
+    Key key_ = 0;
+    std::size_t n_wanted_ = 0;
+    double n_likely_ = 0;
+    std::int64_t bound_ = 0;  // those of lower ranks were taken
+    std::int64_t step_ = 0;   // by which it is raised
+    std::vector<Attribute> taken_;
+    std::size_t n_taken_ = 0;
+    std::size_t place_ = 0;
     std::vector<Ordered> ranks_;
-    RankOrder order_;
-    std::vector<Attribute> first_;  // in order, as far as somebody asked
-    std::size_t n_given_ = 0;
+    std::vector<Attribute> taken_beside_;
+    std::vector<Ordered> ranks_beside_;
 };
 
 }  // namespace deciduous

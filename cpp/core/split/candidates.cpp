@@ -14,10 +14,13 @@ void Candidates::make_room() {
 
 void Candidates::score(Scoring const& scoring) {
     std::size_t const n = n_candidates_;
-    scores_.resize(std::max(scores_.size(), n));
-    if (n_classes_ == 2 && scoring.criterion == Criterion::gini && scoring.class_weights.empty() &&
+    if (scores_.size() < n) {
+        scores_.resize(n);
+        lowest_.resize(n + kernels::kLanes);
+    }
+    if (scoring.criterion == Criterion::gini && scoring.class_weights.empty() &&
         sum(scoring.totals) < kernels::kMaxFewRows) {
-        kernels::chosen->score_two_classes(left_.data(), n, scoring.totals.data(), scores_.data());
+        kernels::chosen->score_gini(left_.data(), n, scoring.totals.data(), n_classes_, scores_.data());
         return;
     }
     for (std::size_t i = 0; i < n; ++i)
@@ -25,7 +28,8 @@ void Candidates::score(Scoring const& scoring) {
                                  scoring.totals, scoring.class_weights);
 }
 
-double Candidates::lowest_score(Scoring const& scoring) {
+// The admissible candidates of the lowest score.
+std::span<std::uint32_t const> Candidates::find_lowest(Scoring const& scoring) {
     score(scoring);
     if (scoring.min_samples_leaf > 1) {  // no candidate leaves a side without rows
         Count const n_most = sum(scoring.totals) - scoring.min_samples_leaf;
@@ -33,7 +37,7 @@ double Candidates::lowest_score(Scoring const& scoring) {
             if (Count const n = n_left(i); n < scoring.min_samples_leaf || n > n_most)
                 scores_[i] = kInadmissible;
     }
-    return kernels::chosen->find_lowest(scores_.data(), n_candidates_);
+    return std::span(lowest_).first(kernels::chosen->find_lowest(scores_.data(), n_candidates_, lowest_.data()));
 }
 
 }  // namespace deciduous

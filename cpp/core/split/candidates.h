@@ -73,18 +73,22 @@ public:
     }
 
     // The lowest score wins; ties go to the lower rank, then to the lower attribute, then to the lower value. Nothing
-    // if none is admissible.
-    // `rank_of` tells the rank of a candidate; few are asked for it.
+    // if none is admissible. `rank_of` tells the rank of a candidate; only those that tie are asked for it.
     template <typename RankOf>
     [[nodiscard]] std::optional<std::size_t> choose(Scoring const& scoring, RankOf const& rank_of) {
-        double const lowest = lowest_score(scoring);
-        if (lowest == kInadmissible)
-            return std::nullopt;
-        auto const tie_order = [&](Candidate const& its) { return std::tuple(rank_of(its), its.attribute, its.value); };
-        auto best = static_cast<std::size_t>(std::find(scores_.begin(), scores_.end(), lowest) - scores_.begin());
-        for (std::size_t i = best + 1; i < n_candidates_; ++i)
-            if (scores_[i] == lowest && tie_order(candidates_[i]) < tie_order(candidates_[best]))
+        auto const tied = find_lowest(scoring);
+        if (tied.size() <= 1)
+            return tied.empty() ? std::nullopt : std::optional<std::size_t>(tied[0]);
+        auto const order_of = [&](std::size_t i) {
+            return std::tuple(rank_of(candidates_[i]), candidates_[i].attribute, candidates_[i].value);
+        };
+        std::size_t best = tied[0];
+        auto lowest = order_of(best);
+        for (std::size_t const i : tied.subspan(1))
+            if (auto const order = order_of(i); order < lowest) {
+                lowest = order;
                 best = i;
+            }
         return best;
     }
 
@@ -102,13 +106,14 @@ private:
 
     void make_room();
     void score(Scoring const& scoring);
-    [[nodiscard]] double lowest_score(Scoring const& scoring);
+    [[nodiscard]] std::span<std::uint32_t const> find_lowest(Scoring const& scoring);
 
     std::size_t n_classes_ = 0;
     std::size_t n_candidates_ = 0;
     WipedVector<Candidate> candidates_;
     std::vector<Count> left_;
     std::vector<double> scores_;
+    std::vector<std::uint32_t> lowest_;  // candidates of the lowest score
 };
 
 }  // namespace deciduous

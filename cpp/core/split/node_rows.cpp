@@ -14,10 +14,13 @@ void gather_values(Dataset const& data, Attribute attribute, std::span<Slot cons
 void ClassValues::gather(NodeRows const& node, Attribute attribute) {
     n_rows_ = node.size();
     ends_ = node.ends;
-    std::size_t const n_padded = kernels::whole_vectors(n_rows_);
-    Ordered* const values = values_.take(n_padded);
-    gather_values(node.data, attribute, node.slots, values);
-    std::fill(values + n_rows_, values + n_padded, to_ordered(kNoValue));
+    Ordered* const values = values_.take(n_rows_ + kernels::kLanes);
+    if (node.small != nullptr) {
+        auto const known = node.small->values(node.data, attribute, node.set);
+        kernels::chosen->keep_marked(&node.set, 1, known.data(), values);
+    } else {
+        gather_values(node.data, attribute, node.slots, values);
+    }
     range_ = kernels::chosen->find_range(values, n_rows_);
 }
 

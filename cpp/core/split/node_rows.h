@@ -42,15 +42,14 @@ struct NodeRows {
 // Gathers the values of an attribute in the order of the slots.
 void gather_values(Dataset const& data, Attribute attribute, std::span<Slot const> slots, Ordered* values);
 
-// The values of an attribute on a node, in the order of its slots. As many that are none follow as make vectors full.
+// The values of an attribute on a node, in the order of its slots.
 class ClassValues {
 public:
     void gather(NodeRows const& node, Attribute attribute);
 
     [[nodiscard]] std::span<Ordered const> all() const { return {values_.data(), n_rows_}; }
-    [[nodiscard]] std::span<Ordered const> all_padded() const {
-        return {values_.data(), kernels::whole_vectors(n_rows_)};
-    }
+    // To be sorted, with room for kLanes more behind them.
+    [[nodiscard]] Ordered* in_any_order() { return values_.data(); }
     [[nodiscard]] std::span<Ordered const> of_class(std::size_t y) const {
         std::size_t const begin = y == 0 ? 0 : ends_[y - 1];
         return {values_.data() + begin, ends_[y] - begin};

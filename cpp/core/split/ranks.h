@@ -48,6 +48,9 @@ public:
         return is_lower_marked ? above(lower) : below(higher);
     }
 
+    // What ranks of cuts above values, or below them, are worked out with.
+    [[nodiscard]] Key key(bool is_above) const { return is_above ? above_ : below_; }
+
     // The ranks of many values, as to_ordered has them.
     void find_above(Ordered const* values, std::size_t n, Ordered* ranks) const {
         kernels::chosen->rank_values(values, n, above_, ranks);
@@ -62,14 +65,8 @@ private:
     Label dominant_;
 };
 
-// Finds the rank of the last thing that is wanted, of those with the lowest ranks.
-class LastWanted {
-public:
-    // Of ranks as to_ordered has them; kEverything if there are not more than are wanted, or all are.
-    [[nodiscard]] Rank operator()(std::vector<Ordered>& ranks, std::size_t n_wanted);
-
-private:
-    std::vector<std::uint32_t> n_smaller_;
-};
+// A rank that as many of these (as to_ordered has them) as are wanted are at or below, or kEverything if there are not
+// more, or all are wanted. More of them if several have the rank of the last one.
+[[nodiscard]] Rank last_wanted(std::span<Ordered const> ranks, std::size_t n_wanted);
 
 }  // namespace deciduous

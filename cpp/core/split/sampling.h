@@ -38,6 +38,17 @@ struct Sampling {
     return scan_uniform(node, attribute, sampling.uniform(is_recorded), candidates, scratch);
 }
 
+// The same for several attributes at once that are known to have two values on a node of few rows.
+inline void scan_pairs(NodeRows const& node, std::span<Attribute const> attributes, Sampling const& sampling,
+                       Candidates& candidates, ScanScratch& scratch) {
+    RowSet const dominant = node.dominant == kNoClass ? 0 : node.small->classes()[node.dominant];
+    append_pairs(node, attributes, scratch.low_rows, candidates, [&](TwoValues values, RowSet low) -> Rank {
+        if (sampling.scheme == CandidateScheme::uniform)
+            return rank_of_pair(values, sampling.uniform());
+        return (low & ~dominant) != 0 ? 1 : 0;
+    });
+}
+
 // The rank of a candidate of a node with this dominant class, which decides ties.
 [[nodiscard]] inline Rank rank_of(Candidate const& its, Key node, Label dominant, Sampling const& sampling) {
     if (sampling.scheme == CandidateScheme::uniform)

@@ -13,7 +13,6 @@
 #include "base/wiped.h"
 #include "split/candidates.h"
 #include "split/node_rows.h"
-#include "split/rank_order.h"
 #include "split/ranks.h"
 #include "split/scratch_buffer.h"
 #include "split/table.h"
@@ -91,18 +90,19 @@ public:
             cuts->clear();
         }
         values_.wipe_written();
+        values_beside_.wipe_written();
     }
 
 private:
-    static constexpr std::uint32_t kHole = ~std::uint32_t{0};  // no place of counts
-
     std::size_t n_classes_ = 0;
     std::size_t n_counted_ = 0;
     WipedVector<Cut> cuts_;
     std::vector<Count> counts_;
     WipedVector<Cut> sorted_;
     ScratchBuffer<Ordered> values_;
-    std::vector<std::uint32_t> n_smaller_;
+    ScratchBuffer<Ordered> values_beside_;
+    std::vector<std::uint32_t> places_;
+    std::vector<std::uint32_t> places_beside_;
 };
 
 // Uniform thresholds with the rows per class at or below each, by ascending threshold, and the range that they follow
@@ -158,35 +158,35 @@ struct ScanScratch {
 
     ClassValues values;
     Table table;
-    RankOrder order;
-    LastWanted last_wanted;
-    std::vector<Ordered> ranks;           // of cuts above values …
-    std::vector<Ordered> ranks_below;     // … and below them
-    std::vector<std::uint8_t> is_marked;  // values of the table
+    std::vector<Ordered> ranks;
+    // Marks of values of the table.
+    Marks valid;
+    Marks marked;
+    Marks lower_marked;
+    Marks higher_marked;
+    Marks within;
+    Marks gathered;
+    Marks spread;
+    std::vector<RowSet> low_rows;  // of attributes of two values
+    std::vector<std::uint32_t> sampled_places;
+    std::vector<std::uint32_t> cut_places;
     std::vector<Ordered> valid_ranks;
-    std::vector<Ordered> few_ranks;
-    std::vector<std::uint32_t> valid_places;
-    std::array<RankOrder, 2> side_orders;   // of cuts above and below marked values
-    std::vector<std::uint8_t> is_linked;    // cuts of a record whose values are those of neighbours
-    std::vector<std::uint32_t> other_rows;  // that are not of the dominant class
-    std::vector<RowSet> class_sets;
-    std::vector<std::uint32_t> classes;
     ScratchBuffer<Ordered> valid_values;
     std::vector<Count> left;
-    // Values that are looked up, the next ones, and what is above them, class by class. Here, and not where they are
-    // used, so that nothing is left of them on a stack.
+    std::vector<std::uint8_t> is_linked;  // cuts of a record whose values are those of neighbours
+    // Values that are looked up, how many rows of each class they have, and what is beyond them, class by class. Here,
+    // and not where they are used, so that nothing is left of them on a stack.
+    ScratchBuffer<Ordered> near_values;
+    std::vector<std::uint32_t> near_labels;
+    ScratchBuffer<Ordered> values_beside;
+    std::vector<std::uint32_t> labels_beside;
     std::array<Ordered, kernels::kLanes> here{};
-    std::array<Ordered, kernels::kLanes> next{};
-    struct Below {
+    std::vector<Count> n_at;
+    struct Beyond {
         std::array<Count, kernels::kLanes> n;
-        std::array<Ordered, kernels::kLanes> most;
+        std::array<Ordered, kernels::kLanes> nearest;
     };
-    std::vector<Below> below;
-    struct Above {
-        std::array<Count, kernels::kLanes> n;
-        std::array<Ordered, kernels::kLanes> least;
-    };
-    std::vector<Above> above;
+    std::vector<Beyond> beyond;
     ScratchBuffer<Value> arrivals;
 
     // Overwrites values of rows, some of which may just have been deleted.
@@ -197,10 +197,11 @@ struct ScanScratch {
         values.wipe_values();
         table.wipe_values();
         valid_values.wipe_written();
-        for (auto* const lanes : {&here, &next})
-            wipe(lanes->data(), lanes->size());
-        wipe(above.data(), above.size());
-        wipe(below.data(), below.size());
+        near_values.wipe_written();
+        values_beside.wipe_written();
+        wipe(here.data(), here.size());
+        wipe(low_rows.data(), low_rows.size());
+        wipe(beyond.data(), beyond.size());
         arrivals.wipe_written();
     }
 };

@@ -27,11 +27,10 @@ AttributeList SmallNode::take(Dataset const& data, std::span<Slot const> rows,
     for (std::size_t y = 0; y < class_ends.size(); ++y)
         classes_[y] = first_rows(class_ends[y]) & ~first_rows(y == 0 ? 0 : class_ends[y - 1]);
     columns_.resize(data.n_attributes());
-    if (lists_.size() < data.n_attributes())
-        lists_.resize(data.n_attributes());
+    make_room(data.n_attributes());
     n_listed_ = 0;
-    n_sorted_ = 0;
-    sorted_places_.resize(data.n_attributes());
+    n_known_ = 0;
+    known_places_.resize(data.n_attributes());
     find_bits(data, bits);
     find_indicators(data);
     AttributeList const list{0, n_listed_, others.size()};
@@ -53,7 +52,7 @@ void SmallNode::find_bits(Dataset const& data, BitColumns gathered) {
         for (; varying != 0; varying &= varying - 1) {
             auto const bit = static_cast<std::size_t>(std::countr_zero(varying));
             Attribute const attribute = bits.attribute(word * RowBits::kBitsPerWord + bit);
-            columns_[attribute] = square[bit];
+            columns_[attribute] = listed_columns_[n_listed_] = square[bit];
             lists_[n_listed_++] = attribute;
         }
     }
@@ -62,6 +61,7 @@ void SmallNode::find_bits(Dataset const& data, BitColumns gathered) {
 // Those of columns whose categories are too many for bits.
 void SmallNode::find_indicators(Dataset const& data) {
     Schema const& schema = data.schema();
+    std::size_t const n_listed_before = n_listed_;
     for (std::size_t const column : data.row_bits().columns_without()) {
         auto const indicator_of = [&](std::size_t i) {
             return schema.indicator(column, data.columns()[column][slots_[i]]);
@@ -78,61 +78,43 @@ void SmallNode::find_indicators(Dataset const& data) {
         if (n_listed_ > 0 && columns_[lists_[n_listed_ - 1]] == all())
             --n_listed_;  // all rows are of one category
     }
+    for (std::size_t i = n_listed_before; i < n_listed_; ++i)
+        listed_columns_[i] = columns_[lists_[i]];
 }
 
-// Where an attribute is to be put.
-SortedColumn& SmallNode::column_to_sort(Attribute attribute) {
-    std::uint32_t& place = sorted_places_[attribute];
-    if (place >= n_sorted_ || sorted_[place].attribute != attribute) {
-        place = static_cast<std::uint32_t>(n_sorted_++);
-        if (sorted_.size() < n_sorted_)
-            sorted_.resize(2 * n_sorted_);
+std::span<Ordered const, kMaxSmallRows> SmallNode::values(Dataset const& data, Attribute attribute, RowSet rows) {
+    std::uint32_t& place = known_places_[attribute];
+    if (place >= n_known_ || known_[place].attribute != attribute) {
+        place = static_cast<std::uint32_t>(n_known_++);
+        if (known_.size() < n_known_)
+            known_.resize(2 * n_known_);
+        known_[place].attribute = attribute;
+        known_[place].rows = 0;
     }
-    SortedColumn& column = sorted_[place];
-    column.attribute = attribute;
-    return column;
-}
-
-SortedColumn const& SmallNode::sorted(Dataset const& data, Attribute attribute, RowSet rows) {
-    if (SortedColumn const* const its = find_sorted(attribute, rows))
-        return *its;
-    // All rows if these are many of them: other nodes will ask.
-    std::size_t const n_asked = static_cast<std::size_t>(std::popcount(rows));
-    RowSet const taken = 2 * n_asked >= n_rows_ ? all() : rows;
-    SortedColumn& column = column_to_sort(attribute);
-    column.rows = taken;
-    std::size_t n = 0;
-    data.visit(attribute, [&](auto view) {
-        for_each_row(taken, [&](std::size_t row) { gathered_[n++] = to_ordered(view(slots_[row])); });
-    });
-    std::size_t const n_padded = kernels::whole_vectors(n);
-    std::fill(gathered_.begin() + static_cast<std::ptrdiff_t>(n),
-              gathered_.begin() + static_cast<std::ptrdiff_t>(n_padded), to_ordered(kNoValue));
-    std::array<std::uint32_t, kMaxRows> n_smaller;
-    kernels::chosen->count_smaller(gathered_.data(), n_padded, n_smaller.data());
-    std::array<std::uint8_t, kMaxRows> n_alike{};  // of those that came before
-    n = 0;
-    for_each_row(taken, [&](std::size_t row) {
-        std::size_t const place = n_smaller[n] + n_alike[n_smaller[n]]++;
-        column.places[row] = static_cast<std::uint8_t>(place);
-        column.values[row] = column.sorted[place] = gathered_[n++];
-    });
-    return column;
+    KnownValues& its = known_[place];
+    if (RowSet const unknown = rows & ~its.rows; unknown != 0)
+        data.visit(attribute, [&](auto view) {
+            for_each_row(unknown, [&](std::size_t row) { its.values[row] = to_ordered(view(slots_[row])); });
+        });
+    its.rows |= rows;
+    return its.values;
 }
 
 AttributeList SmallNode::narrowed(AttributeList const& list, RowSet rows) {
-    if (lists_.size() < list.end() + list.size())
-        lists_.resize(2 * (list.end() + list.size()));
-    Attribute const* const from = lists_.data() + list.begin;
-    Attribute* const to = lists_.data() + list.end();
-    std::size_t n = 0;
-    for (std::size_t i = 0; i < list.n_binary; ++i) {
-        RowSet const is_set = columns_[from[i]] & rows;
-        to[n] = from[i];
-        n += static_cast<std::size_t>(is_set != 0) & static_cast<std::size_t>(is_set != rows);
-    }
-    std::copy_n(from + list.n_binary, list.n_others, to + n);
+    make_room(list.end() + list.size());
+    std::size_t const n =
+        kernels::chosen->keep_varying(rows, listed_columns_.data() + list.begin, lists_.data() + list.begin,
+                                      list.n_binary, listed_columns_.data() + list.end(), lists_.data() + list.end());
+    std::copy_n(lists_.data() + list.begin + list.n_binary, list.n_others, lists_.data() + list.end() + n);
     return {list.end(), n, list.n_others};
+}
+
+// For so many attributes in lists, and what is written behind them.
+void SmallNode::make_room(std::size_t n) {
+    if (lists_.size() >= n + kernels::kLanes)
+        return;
+    lists_.resize(2 * n + kernels::kLanes);
+    listed_columns_.resize(lists_.size());
 }
 
 void SmallNode::retire(AttributeList& list, Attribute attribute) {

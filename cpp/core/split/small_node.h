@@ -37,13 +37,11 @@ struct AttributeList {
 
 inline constexpr std::size_t kMaxSmallRows = 64;
 
-// An attribute of some rows of a small node, sorted once for all nodes below that have no other rows.
-struct SortedColumn {
+// What some rows of a small node have of an attribute.
+struct KnownValues {
     Attribute attribute;
-    RowSet rows;
-    std::array<Ordered, kMaxSmallRows> values;       // by row
-    std::array<Ordered, kMaxSmallRows> sorted;       // ascending, as many as there are rows
-    std::array<std::uint8_t, kMaxSmallRows> places;  // by row: where it is among the sorted ones
+    RowSet rows;                                // whose values are known
+    std::array<Ordered, kMaxSmallRows> values;  // by row
 };
 
 class SmallNode {
@@ -71,19 +69,11 @@ public:
         for_each_row(rows, [&](std::size_t row) { slots[i++] = slots_[row]; });
     }
 
-    // The rows whose bit of a binary attribute in a list is set, or for which the indicator is on.
+    // The rows whose bit of a binary attribute is set, or for which the indicator is on; of one that is in a list.
     [[nodiscard]] RowSet column(Attribute attribute) const { return columns_[attribute]; }
 
-    // An attribute that is not binary, sorted for at least these rows; until the next one is asked for.
-    [[nodiscard]] SortedColumn const& sorted(Dataset const& data, Attribute attribute, RowSet rows);
-
-    // The same if it is there already, else null.
-    [[nodiscard]] SortedColumn const* find_sorted(Attribute attribute, RowSet rows) const {
-        std::uint32_t const place = sorted_places_[attribute];
-        bool const is_there =
-            place < n_sorted_ && sorted_[place].attribute == attribute && (rows & ~sorted_[place].rows) == 0;
-        return is_there ? &sorted_[place] : nullptr;
-    }
+    // The values of an attribute, known for at least these rows. They are read once for all nodes below.
+    [[nodiscard]] std::span<Ordered const, kMaxSmallRows> values(Dataset const& data, Attribute attribute, RowSet rows);
 
     [[nodiscard]] std::span<Attribute const> attributes(AttributeList const& list) const {
         return std::span(lists_).subspan(list.begin, list.size());
@@ -98,27 +88,26 @@ public:
     // Overwrites what the rows have.
     void wipe_values() {
         wipe(columns_.data(), columns_.size());
-        wipe(sorted_.data(), sorted_.size());
-        wipe(gathered_.data(), gathered_.size());
-        sorted_.clear();
-        n_sorted_ = 0;
+        wipe(listed_columns_.data(), listed_columns_.size());
+        wipe(known_.data(), known_.size());
+        n_known_ = 0;
     }
 
 private:
     void find_bits(Dataset const& data, BitColumns gathered);
     void find_indicators(Dataset const& data);
-    [[nodiscard]] SortedColumn& column_to_sort(Attribute attribute);
+    void make_room(std::size_t n);
 
     std::size_t n_rows_ = 0;
     std::array<Slot, kMaxRows> slots_{};
     std::vector<RowSet> classes_;
-    WipedVector<RowSet> columns_;   // per attribute
-    std::vector<Attribute> lists_;  // a node's behind that of its parent
+    WipedVector<RowSet> columns_;         // per attribute
+    std::vector<Attribute> lists_;        // a node's behind that of its parent
+    WipedVector<RowSet> listed_columns_;  // of the binary ones in the lists
     std::size_t n_listed_ = 0;
-    WipedVector<SortedColumn> sorted_;  // those that were asked for
-    std::size_t n_sorted_ = 0;
-    std::array<Ordered, kMaxRows> gathered_{};
-    std::vector<std::uint32_t> sorted_places_;  // per attribute; of no meaning unless it is there that this says
+    WipedVector<KnownValues> known_;
+    std::size_t n_known_ = 0;
+    std::vector<std::uint32_t> known_places_;  // per attribute; of no meaning unless it is there that this says
 };
 
 }  // namespace deciduous

@@ -1,7 +1,9 @@
-// The distinct values of an attribute on a node, ascending, with their rows per class.
+// The distinct values of an attribute on a node, ascending, and the rows at them. Sets of values, and of rows in the
+// order of their values, are marks: which candidates are valid is then a matter of a few operations for 64 of them.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -10,45 +12,70 @@
 
 namespace deciduous {
 
+// Bits, 64 to a word.
+using Marks = std::vector<std::uint64_t>;
+
+[[nodiscard]] inline bool is_set(Marks const& marks, std::size_t i) {
+    return (marks[i / 64] >> (i % 64) & 1) != 0;
+}
+[[nodiscard]] constexpr std::size_t n_words_of(std::size_t n_marks) {
+    return (n_marks + 63) / 64;
+}
+
 class Table {
 public:
     // By counting the codes of a column that has few of them.
     void count_codes(NodeRows const& node, Column const& column);
 
-    // By sorting the values of all rows; at most `max_counted` of them by counting for each how many are smaller.
-    void sort(NodeRows const& node, ClassValues const& values, std::size_t max_counted);
-
-    // By reading rows that are sorted already, with their classes. None of them has a weight.
-    void read(std::size_t n_classes, std::span<Ordered const> sorted, std::uint32_t const* classes);
+    // By sorting the values of all rows, which are out of their order then.
+    void sort(NodeRows const& node, ClassValues& values);
 
     [[nodiscard]] std::size_t size() const { return n_values_; }
-    [[nodiscard]] Ordered const* values() const { return values_.data(); }
-    [[nodiscard]] Value value(std::size_t i) const { return from_ordered(values_.data()[i]); }
-    [[nodiscard]] Count const* counts(std::size_t i) const { return counts_.data() + i * n_classes_; }
+    [[nodiscard]] Ordered const* values() const { return values_; }  // kLanes of no meaning behind them
+    [[nodiscard]] Value value(std::size_t i) const { return from_ordered(values_[i]); }
+
+    // The values that have rows of this class and of no other.
+    [[nodiscard]] std::uint64_t const* only(std::size_t y) const { return only_ + y * n_words_of(n_values_); }
+
+    // Rows per class up to each of some values, by their places.
+    void count_up_to(std::span<std::uint32_t const> places, Count* counts);
 
     void wipe_values() {
-        values_.wipe_written();
-        keys_.wipe_written();
-        keys_aside_.wipe_written();
+        own_values_.wipe_written();
+        beside_.wipe_written();
     }
 
 private:
-    void start(std::size_t n_classes, std::size_t n_most);
-    void sort_by_counting(NodeRows const& node, ClassValues const& values);
-    void sort_by_digits(NodeRows const& node, ClassValues const& values);
-    [[nodiscard]] std::uint64_t const* sorted_keys(std::size_t n);
-    template <typename ValueOf, typename Take>
-    void take_sorted(std::size_t n_rows, ValueOf const& value_of, Take const& take);
+    void sort_rows(NodeRows const& node, Ordered* values);
+    void find_sets(std::size_t n_rows);
+    void join_repeated(Ordered const* sorted, std::size_t n_rows);
+    void add_weights(NodeRows const& node, Ordered const* sorted);
+    void find_only();
 
     std::size_t n_classes_ = 0;
     std::size_t n_values_ = 0;
-    ScratchBuffer<Ordered> values_;
+    Ordered const* values_ = nullptr;
+    std::uint64_t const* only_ = nullptr;
+
+    // Rows are either counted: so many per class up to each value …
+    bool are_counted_ = false;
     std::vector<Count> counts_;
+    // … or, class by class, sets of places in their order. If a value has several rows, the last of them.
+    Marks sets_;
+    std::vector<Count> n_before_;  // each word of the sets
+    bool are_repeated_ = false;
+    std::vector<std::uint32_t> last_rows_;
+
+    ScratchBuffer<Ordered> own_values_;
+    Marks own_only_;
+    std::vector<std::uint32_t> labels_;  // of the sorted rows
+    std::vector<std::uint32_t> labels_beside_;
+    ScratchBuffer<Ordered> beside_;
     std::vector<Count> n_by_code_;
-    std::vector<std::uint32_t> places_;
-    std::vector<std::uint32_t> n_rows_;
-    ScratchBuffer<std::uint64_t> keys_;
-    ScratchBuffer<std::uint64_t> keys_aside_;
+    std::vector<std::uint32_t> rows_;
+    Marks repeated_;
+    Marks is_last_;
+    Marks others_;
 };
 
 }  // namespace deciduous

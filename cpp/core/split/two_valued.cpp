@@ -21,8 +21,8 @@ void count_rows(NodeRows const& node, IsHigh const& is_high, std::vector<Count>&
 bool count_bits(NodeRows const& node, Attribute attribute, std::vector<Count>& n_set) {
     auto const bit = node.data.bit_of(attribute);
     if (node.small != nullptr && (bit || node.data.numeric_column(attribute) == nullptr)) {
-        kernels::chosen->count_common(node.small->column(attribute) & node.set, node.small->classes().data(),
-                                      n_set.size(), n_set.data());
+        RowSet const rows = node.small->column(attribute) & node.set;
+        kernels::chosen->count_common(&rows, 1, node.small->classes().data(), n_set.size(), n_set.data());
         return true;
     }
     if (node.bits.empty() || !bit)

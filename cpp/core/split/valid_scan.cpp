@@ -2,10 +2,7 @@
 
 #include "split/attribute_scan.h"
 #include "split/look_ups.h"
-#include "split/marked_look_ups.h"
 #include "split/n_classes.h"
-#include "split/plain_look_ups.h"
-#include "split/small_scan.h"
 #include "split/table_scan.h"
 
 namespace deciduous {
@@ -17,14 +14,13 @@ bool is_low_marked(Label dominant, Count const* at_high, std::span<Count const> 
     return false;
 }
 
-namespace {
-
-// An attribute of more than two values.
-template <typename NClasses>
-Finding scan_values(AttributeScan<NClasses> const& scan, NodeRows const& node, Attribute attribute,
-                    ValidRequest const& request, Tuning const& tuning, Candidates& candidates, ScanScratch& scratch) {
-    if (node.small != nullptr)
-        return SmallScan(scan).run(request, candidates);
+Finding scan_valid(NodeRows const& node, Attribute attribute, ValidRequest const& request, Tuning const& tuning,
+                   Candidates& candidates, ScanScratch& scratch) {
+    if (auto const values = count_two_valued(node, attribute, scratch.pair.at_high)) {
+        scratch.pair.values = *values;
+        return take_pair(node, attribute, scratch.pair, candidates);
+    }
+    AttributeScan const scan(node, attribute, tuning, scratch);
     // Counting codes takes less time than looking at the values, unless they are many: all of them have to be read.
     Column const& column = *node.data.numeric_column(attribute);
     if (column.is_coded() && column.codes_in_order().size() * tuning.rows_per_code <= node.size())
@@ -32,33 +28,21 @@ Finding scan_values(AttributeScan<NClasses> const& scan, NodeRows const& node, A
     scratch.values.gather(node, attribute);
     if (scratch.values.is_constant())
         return Finding::constant;
-    if (!(node.dominant == kNoClass ? PlainLookUps(scan).look_up(request) : MarkedLookUps(scan).look_up(request)))
-        return TableScan(scan).take_values(request, candidates);
-    LookUps(scan).finish(request, candidates);
-    return Finding::cuts;
-}
-
-}  // namespace
-
-Finding scan_valid(NodeRows const& node, Attribute attribute, ValidRequest const& request, Tuning const& tuning,
-                   Candidates& candidates, ScanScratch& scratch) {
-    if (auto const values = count_two_valued(node, attribute, scratch.pair.at_high)) {
-        scratch.pair.values = *values;
-        return take_pair(node, attribute, scratch.pair, candidates);
-    }
-    return with_classes(node.n_classes(), [&](auto n_classes) {
-        return scan_values(AttributeScan(n_classes, node, attribute, tuning, scratch), node, attribute, request, tuning,
-                           candidates, scratch);
+    bool const has_looked_up = node.small == nullptr && with_classes(node.n_classes(), [&](auto n_classes) {
+        return LookUps(scan, n_classes).run(request, candidates);
     });
+    if (has_looked_up)
+        return Finding::cuts;
+    return TableScan(scan).take_values(request, candidates);
 }
 
 void find_cuts_again(NodeRows const& node, Attribute attribute, bool are_boundaries, Rank bound, Tuning const& tuning,
                      ScanScratch& scratch) {
-    TableScan(AttributeScan(node.n_classes(), node, attribute, tuning, scratch)).find_cuts_again(are_boundaries, bound);
+    TableScan(AttributeScan(node, attribute, tuning, scratch)).find_cuts_again(are_boundaries, bound);
 }
 
 bool find_pair_again(NodeRows const& node, Attribute attribute, Tuning const& tuning, ScanScratch& scratch) {
-    return TableScan(AttributeScan(node.n_classes(), node, attribute, tuning, scratch)).find_pair_again();
+    return TableScan(AttributeScan(node, attribute, tuning, scratch)).find_pair_again();
 }
 
 }  // namespace deciduous

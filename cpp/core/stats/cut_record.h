@@ -132,7 +132,7 @@ public:
     // Decides which cuts are in the sample; how many are valid.
     std::size_t sample(std::uint32_t n_thresholds, ScanScratch& scratch) const {
         std::fill_n(mask(), words_[kMaskWords], Word{0});
-        auto& ranks = scratch.few_ranks;
+        auto& ranks = scratch.valid_ranks;
         ranks.clear();
         for (std::size_t cut = 0; cut < size(); ++cut)
             if (is_valid(cut) && rank(cut) <= bound()) {
@@ -140,7 +140,7 @@ public:
                 ranks.push_back(to_ordered(rank(cut)));
             }
         std::size_t const n_valid = ranks.size();
-        Rank const last_rank = scratch.last_wanted(ranks, n_thresholds);
+        Rank const last_rank = last_wanted(ranks, n_thresholds);
         if (last_rank != kEverything)
             for (std::size_t cut = 0; cut < size(); ++cut)
                 if (is_sampled(cut) && rank(cut) > last_rank)

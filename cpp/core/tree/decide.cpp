@@ -34,7 +34,7 @@ NodeRows Decider::look_at(Rows const& rows, Key key) {
     scratch_.totals.resize(n_classes);
     node.totals = scratch_.totals;
     if (rows.small != nullptr) {
-        kernels::chosen->count_common(rows.set, rows.small->classes().data(), n_classes, scratch_.totals.data());
+        kernels::chosen->count_common(&rows.set, 1, rows.small->classes().data(), n_classes, scratch_.totals.data());
         scratch_.ends.resize(n_classes);
         std::inclusive_scan(scratch_.totals.begin(), scratch_.totals.end(), scratch_.ends.begin());
         rows.small->list(rows.set, scratch_.slots);
@@ -136,15 +136,18 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
     scratch_.order.start(varying_attributes(rows, node), path.key, sampling.n_attributes);
     scratch_.candidates.start(node.n_classes());
     SplitStats& found = scratch_.found;
-    found.start(node.totals);
     std::size_t const n_most = max_words(node.size());
-    auto const likely = scratch_.order.first(sampling.n_attributes);
-    bool is_recorded = is_worth_keeping(found.n_words(), node.size()) && have_lengths(node, sampling) &&
-                       found.n_words() + likely_length(node, likely, sampling, context_.tuning) <= n_most;
+    bool is_recorded = start_recording(node, sampling);
+    scratch_.pairs.clear();
     for (std::uint32_t n_found = 0; n_found < sampling.n_attributes;) {
         auto const attribute = scratch_.order.next();
         if (!attribute)
             break;
+        if (rows.small != nullptr && !is_recorded && context_.data.is_binary(*attribute)) {
+            scratch_.pairs.push_back(*attribute);  // it is in the list of the few rows, so it varies
+            ++n_found;
+            continue;
+        }
         Finding const finding = scan_attribute(node, *attribute, sampling, is_recorded, context_.tuning,
                                                scratch_.candidates, scratch_.scan);
         if (finding == Finding::constant) {
@@ -159,11 +162,27 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
                                                    scratch_.scan, found.words());
         found.note_record();
     }
+    if (!scratch_.pairs.empty())
+        scan_pairs(node, scratch_.pairs, sampling, scratch_.candidates, scratch_.scan);
     auto const split = choose(node.totals, node.dominant, path.key, sampling);
     if (!split)
         return {};
+    if (!is_recorded)
+        return {split};
     found.set_n_left(split->n_left);
-    return {split, is_recorded ? &found : nullptr};
+    return {split, &found};
+}
+
+// Whether what is found at a node is likely to be worth its memory; begins statistics without records if so.
+bool Decider::start_recording(NodeRows const& node, Sampling const& sampling) {
+    std::size_t const n_head = 1 + node.n_classes();
+    if (!is_worth_keeping(n_head, node.size()) || !have_lengths(node, sampling))
+        return false;
+    auto const likely = scratch_.order.first(sampling.n_attributes);
+    if (n_head + likely_length(node, likely, sampling, context_.tuning) > max_words(node.size()))
+        return false;
+    scratch_.found.start(node.totals);
+    return true;
 }
 
 std::optional<Split> Decider::choose(std::span<Count const> totals, Label dominant, Key key, Sampling const& sampling) {

@@ -93,6 +93,7 @@ private:
     }
     [[nodiscard]] std::optional<Split> choose(std::span<Count const> totals, Label dominant, Key key,
                                               Sampling const& sampling);
+    [[nodiscard]] bool start_recording(NodeRows const& node, Sampling const& sampling);
     void retire_constant_bits(BitColumns bits, std::size_t n_rows);
     void retire_indicators(NodeRows const& node);
     [[nodiscard]] std::span<Attribute const> varying_attributes(Rows& rows, NodeRows& node);

@@ -86,17 +86,10 @@ RowSet Grower::left_of(Rows const& rows, Attribute attribute, Value threshold) {
         RowSet const is_set = rows.small->column(attribute) & rows.set;
         return (held->set <= threshold ? is_set : 0) | (held->clear <= threshold ? rows.set & ~is_set : 0);
     }
-    if (SortedColumn const* const column = rows.small->find_sorted(attribute, rows.set)) {
-        RowSet left = 0;
-        kernels::chosen->mark_below(to_ordered(threshold), column->values.data(), column->values.size(), &left);
-        return left & rows.set;
-    }
-    rows.small->list(rows.set, scratch_.slots);
-    Ordered* const values = scratch_.divided.take(scratch_.slots.size());
-    gather_values(data_, attribute, scratch_.slots, values);
+    auto const values = rows.small->values(data_, attribute, rows.set);
     RowSet left = 0;
-    kernels::chosen->mark_below(to_ordered(threshold), values, scratch_.slots.size(), &left);
-    return kernels::chosen->spread_bits(left, rows.set);
+    kernels::chosen->mark_below(to_ordered(threshold), values.data(), values.size(), &left);
+    return left & rows.set;
 }
 
 // Marks the rows that go left.

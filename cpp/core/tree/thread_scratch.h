@@ -80,6 +80,7 @@ struct ThreadScratch {
     std::vector<RowBits::Bits> varying;
     std::vector<std::uint8_t> is_present;  // per attribute: whether some rows are of that category
     std::vector<Attribute> others;
+    std::vector<Attribute> pairs;  // attributes of two values
 
     // On the way down: the classes of the children of a node, by the depth of the children.
     std::array<std::vector<std::uint32_t>, 2 * (kMaxDepth + 1)> child_ends;

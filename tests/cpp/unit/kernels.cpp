@@ -11,8 +11,10 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "split/impurity.h"
@@ -61,17 +63,6 @@ TEST_CASE("the set that the environment names is in use, or the best one") {
     };
     auto const place = std::ranges::find_if(sets, is_wanted);
     CHECK(kernels::chosen == (place == sets.end() ? sets.back() : *place));
-}
-
-TEST_CASE("smaller numbers are counted") {
-    for (auto const* const set : every_set())
-        for (std::size_t const n : {16, 32, 64, 160}) {
-            auto const values = numbers(n, 40);
-            std::vector<std::uint32_t> n_smaller(n);
-            set->count_smaller(values.data(), n, n_smaller.data());
-            for (std::size_t i = 0; i < n; ++i)
-                CHECK(n_smaller[i] == count(values, [&](Ordered value) { return value < values[i]; }));
-        }
 }
 
 TEST_CASE("the range of numbers is found") {
@@ -175,47 +166,163 @@ TEST_CASE("things are divided by their marks, in place, and stay in order on bot
         }
 }
 
-TEST_CASE("bits are spread to where others are") {
+TEST_CASE("marks are spread to where others are, and gathered from there") {
     for (auto const* const set : every_set()) {
-        CHECK(set->spread_bits(0b101, 0b11010) == 0b10010);
-        CHECK(set->spread_bits(~std::uint64_t{0}, 0b11010) == 0b11010);
-        CHECK(set->spread_bits(0b11, ~std::uint64_t{0} << 60) == std::uint64_t{3} << 60);
+        std::vector<std::uint64_t> gathered = {0b101, 0};
+        std::vector<std::uint64_t> const where = {0b11010};
+        std::uint64_t spread = 0;
+        set->spread_marks(gathered.data(), where.data(), 1, &spread);
+        CHECK(spread == 0b10010);
+        for (std::size_t const n_words : {1, 2, 3, 7}) {
+            auto const marks = words(n_words);
+            auto places = words(n_words + 1);
+            places[n_words - 1] = n_words % 2 == 0 ? 0 : ~std::uint64_t{0};  // none, or all
+            std::vector<std::uint64_t> together(n_words + 1);
+            std::vector<std::uint64_t> again(n_words);
+            set->gather_marks(marks.data(), places.data(), n_words, together.data());
+            set->spread_marks(together.data(), places.data(), n_words, again.data());
+            std::size_t n = 0;
+            for (std::size_t i = 0; i < 64 * n_words; ++i)
+                if (is_marked(places, i))
+                    CHECK(is_marked(together, n++) == is_marked(marks, i));
+            for (std::size_t i = 0; i < n_words; ++i)
+                CHECK(again[i] == (marks[i] & places[i]));
+        }
     }
 }
 
-TEST_CASE("gathering bits undoes spreading them") {
+TEST_CASE("marked numbers, and their places, are kept in their order") {
     for (auto const* const set : every_set())
-        for (std::uint64_t const where : words(20)) {
-            std::uint64_t const bits = set->gather_bits(0x123456789ABCDEF0U, where);
-            CHECK(set->spread_bits(bits, where) == (0x123456789ABCDEF0U & where));
-            CHECK(set->gather_bits(where, where) == ~std::uint64_t{0} >> (64 - std::popcount(where)));
-        }
-}
-
-TEST_CASE("numbers whose bit is set are kept in their order") {
-    auto const those = numbers(64, 1000);
-    for (auto const* const set : every_set())
-        for (std::uint64_t const bits : {std::uint64_t{0}, std::uint64_t{1} << 63, ~std::uint64_t{0}, words(1)[0]}) {
+        for (std::size_t const n_words : {1, 2, 5}) {
+            auto const those = numbers(64 * n_words + kernels::kLanes, 1000);
+            auto marks = words(n_words);
+            marks[0] = n_words == 2 ? 0 : std::uint64_t{1} << 63;
+            std::vector<Ordered> kept(those.size());
+            std::vector<std::uint32_t> places(those.size());
+            kept.resize(set->keep_marked(marks.data(), n_words, those.data(), kept.data()));
+            places.resize(set->list_marked(marks.data(), n_words, places.data()));
             std::vector<Ordered> expected;
-            for (std::size_t i = 0; i < those.size(); ++i)
-                if ((bits >> i & 1) != 0)
+            std::vector<std::uint32_t> expected_places;
+            for (std::uint32_t i = 0; i < 64 * n_words; ++i)
+                if (is_marked(marks, i)) {
                     expected.push_back(those[i]);
-            std::vector<Ordered> kept(64 + kernels::kLanes);
-            std::size_t const n = set->keep_set(those.data(), bits, kept.data());
-            CHECK(std::ranges::equal(std::span(kept).first(n), expected));
+                    expected_places.push_back(i);
+                }
+            CHECK(kept == expected);
+            CHECK(places == expected_places);
         }
 }
 
-TEST_CASE("numbers that are repeated are marked, all but the last of a kind") {
+TEST_CASE("numbers that are repeated are marked, all but the last of a kind, and those that equal another") {
     for (auto const* const set : every_set())
-        for (std::size_t const n : {1, 2, 5, 16, 17, 63, 64}) {
+        for (std::size_t const n : {2, 5, 16, 17, 63, 64, 65, 129, 200}) {
             auto those = numbers(n, 6);
             std::ranges::sort(those);
             those.resize(n + kernels::kLanes, those.back());  // what follows must not count
-            std::uint64_t expected = 0;
-            for (std::size_t i = 0; i + 1 < n; ++i)
-                expected |= std::uint64_t{those[i] == those[i + 1]} << i;
-            CHECK(set->mark_repeated(those.data(), n) == expected);
+            std::vector<std::uint64_t> repeated((n + 63) / 64);
+            std::vector<std::uint64_t> equal((n + 63) / 64);
+            set->mark_repeated(those.data(), n, repeated.data());
+            set->mark_equal(-18, those.data(), n, equal.data());
+            for (std::size_t i = 0; i < n; ++i) {
+                CHECK(is_marked(repeated, i) == (i + 1 < n && those[i] == those[i + 1]));
+                CHECK(is_marked(equal, i) == (those[i] == -18));
+            }
+        }
+}
+
+TEST_CASE("values are sorted with their labels, many of them and few, equal ones and the lowest integer") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : {0, 1, 2, 15, 16, 17, 64, 65, 100, 300, 5000})
+            for (std::uint32_t const n_distinct : {1U, 2U, 50U, 1U << 30}) {
+                auto values = numbers(n, n_distinct);
+                if (n > 0 && n_distinct > 50)
+                    values[n / 2] = std::numeric_limits<Ordered>::min();
+                std::vector<std::pair<Ordered, std::uint32_t>> expected;
+                std::vector<std::uint32_t> labels(n);
+                for (std::uint32_t i = 0; i < n; ++i)
+                    expected.emplace_back(values[i], labels[i] = i * 7 % 5);
+                values.resize(n + kernels::kLanes);
+                labels.resize(values.size());
+                std::vector<Ordered> values_beside(values.size());
+                std::vector<std::uint32_t> labels_beside(values.size());
+                set->sort(values.data(), labels.data(), n, values_beside.data(), labels_beside.data());
+                CHECK(std::ranges::is_sorted(std::span(values).first(n)));
+                std::vector<std::pair<Ordered, std::uint32_t>> sorted;
+                for (std::size_t i = 0; i < n; ++i)
+                    sorted.emplace_back(values[i], labels[i]);
+                std::ranges::sort(sorted);
+                std::ranges::sort(expected);
+                CHECK(sorted == expected);
+            }
+}
+
+TEST_CASE("few rows are sorted, and their classes are sets of places then") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : {2, 3, 16, 17, 40, 64})
+            for (std::uint32_t const n_distinct : {1, 5, 1000}) {
+                auto values = numbers(n, n_distinct);
+                std::vector<std::uint32_t> const ends = {static_cast<std::uint32_t>(n / 3),
+                                                         static_cast<std::uint32_t>(n / 3),
+                                                         static_cast<std::uint32_t>(n)};
+                std::multiset<std::pair<Ordered, std::size_t>> expected;
+                for (std::size_t i = 0; i < n; ++i)
+                    expected.emplace(values[i], i < n / 3 ? 0 : 2);
+                values.resize(n + kernels::kLanes);
+                std::vector<Ordered> beside(values.size());
+                std::array<std::uint64_t, 3> sets{};
+                std::uint64_t const repeated =
+                    set->sort_classes(values.data(), ends.data(), 3, beside.data(), sets.data());
+                CHECK(std::ranges::is_sorted(std::span(values).first(n)));
+                std::multiset<std::pair<Ordered, std::size_t>> found;
+                for (std::size_t i = 0; i < n; ++i) {
+                    for (std::size_t y = 0; y < 3; ++y)
+                        if ((sets[y] >> i & 1) != 0)
+                            found.emplace(values[i], y);
+                    CHECK((repeated >> i & 1) == (i + 1 < n && values[i] == values[i + 1] ? 1 : 0));
+                }
+                CHECK(found == expected);
+            }
+}
+
+TEST_CASE("words of ranks within bounds are kept, with their ranks") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : kSizes) {
+            std::vector<std::uint32_t> those(n + kernels::kLanes);
+            std::iota(those.begin(), those.end(), 5U);
+            std::vector<std::uint32_t> kept(those.size());
+            std::vector<Ordered> ranks(those.size());
+            std::size_t const n_kept =
+                set->keep_ranked(those.data(), n, 77, -1'000'000'000, 500'000'000, kept.data(), ranks.data());
+            std::size_t n_expected = 0;
+            for (std::size_t i = 0; i < n; ++i)
+                if (Ordered const its = to_ordered(rank(77, those[i])); -1'000'000'000 <= its && its <= 500'000'000) {
+                    CHECK(kept[n_expected] == those[i]);
+                    CHECK(ranks[n_expected++] == its);
+                }
+            CHECK(n_kept == n_expected);
+        }
+}
+
+TEST_CASE("words that have some bits of a set, but not all, are kept with their names") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : kSizes) {
+            std::vector<std::uint64_t> those(n + kernels::kLanes);
+            std::vector<std::uint32_t> names(those.size());
+            for (std::uint32_t i = 0; i < those.size(); ++i) {
+                those[i] = i % 8;
+                names[i] = 100 + i;
+            }
+            std::vector<std::uint64_t> kept(those.size());
+            std::vector<std::uint32_t> kept_names(those.size());
+            kept.resize(set->keep_varying(0b110, those.data(), names.data(), n, kept.data(), kept_names.data()));
+            std::vector<std::uint32_t> expected;
+            for (std::size_t i = 0; i < n; ++i)
+                if ((i & 6) != 0 && (i & 6) != 6)
+                    expected.push_back(names[i]);
+            kept_names.resize(kept.size());
+            CHECK(kept_names == expected);
+            for (std::size_t i = 0; i < kept.size(); ++i)
+                CHECK(kept[i] == (kept_names[i] - 100) % 8);
         }
 }
 
@@ -247,10 +354,16 @@ TEST_CASE("the lowest score is found, wherever it is") {
         for (std::size_t const n : kSizes)
             for (std::size_t place = 0; place < n; ++place) {
                 std::vector<double> scores(n, -1.5);
-                scores[place] = -2;
-                CHECK(set->find_lowest(scores.data(), n) == -2);
+                scores[place] = scores[n / 2] = -2;
+                std::vector<std::uint32_t> places(n + kernels::kLanes);
+                places.resize(set->find_lowest(scores.data(), n, places.data()));
+                std::set<std::size_t> const expected = {place, n / 2};
+                CHECK(std::ranges::equal(places, expected));
             }
-    CHECK(kernels::chosen->find_lowest(nullptr, 0) == std::numeric_limits<double>::infinity());
+    double const none = std::numeric_limits<double>::infinity();
+    std::array<std::uint32_t, 1 + kernels::kLanes> places{};
+    CHECK(kernels::chosen->find_lowest(nullptr, 0, places.data()) == 0);
+    CHECK(kernels::chosen->find_lowest(&none, 1, places.data()) == 0);
 }
 
 TEST_CASE("bits that vary are found") {
@@ -276,22 +389,41 @@ TEST_CASE("ranks of values are those of their bits") {
 }
 
 TEST_CASE("bits up to places are counted") {
-    std::array<std::uint64_t, 2> const sets = {0b1011, ~std::uint64_t{0}};
-    std::array<std::uint32_t, 3> const places = {0, 2, 63};
+    // Two sets of two words each.
+    std::array<std::uint64_t, 4> const sets = {0b1011, 0b100, ~std::uint64_t{0}, 1};
+    std::array<std::uint32_t, 4> const places = {0, 66, 2, 63};
     for (auto const* const set : every_set()) {
-        std::array<std::uint32_t, 6> counts{};
-        set->count_up_to(sets.data(), 2, places.data(), 3, counts.data());
-        CHECK(counts == std::array<std::uint32_t, 6>{1, 1, 2, 3, 3, 64});
+        std::array<std::uint32_t, 4> before{};
+        set->count_before(sets.data(), 2, 2, before.data());
+        CHECK(before == std::array<std::uint32_t, 4>{0, 0, 3, 64});
+        std::array<std::uint32_t, 8> counts{};
+        set->count_up_to(sets.data(), 2, 2, before.data(), places.data(), 4, counts.data());
+        CHECK(counts == std::array<std::uint32_t, 8>{1, 1, 4, 65, 2, 3, 3, 64});
+        std::array<std::uint32_t, 4> common{};
+        set->count_common(sets.data(), 2, sets.data() + 1, 2, common.data());
+        CHECK(common == std::array<std::uint32_t, 4>{0, 3, 1, 1});
     }
 }
 
-TEST_CASE("scores of many splits are those of single ones, up to the most rows") {
+TEST_CASE("scores of many splits are those of single ones, up to the most rows, for any number of classes") {
     std::vector<std::array<Count, 2>> const lefts = {{1, 0}, {3, 7}, {5, 1U << 24}, {(1U << 25) - 1, 2}};
     std::array<Count, 2> const totals = {1U << 25, (1U << 25) - 1};
     for (auto const* const set : every_set()) {
         std::vector<double> scores(lefts.size());
-        set->score_two_classes(lefts.front().data(), lefts.size(), totals.data(), scores.data());
+        set->score_gini(lefts.front().data(), lefts.size(), totals.data(), 2, scores.data());
         for (std::size_t i = 0; i < lefts.size(); ++i)
             CHECK(scores[i] == split_score(Criterion::gini, lefts[i], totals, {}));
+        for (std::size_t const n_classes : {1, 3, 10}) {
+            constexpr std::size_t kSplits = 21;
+            std::vector<Count> const all(n_classes, (kernels::kMaxFewRows - 1) / 10);
+            std::vector<Count> left(kSplits * n_classes);
+            for (std::size_t i = 0; i < left.size(); ++i)
+                left[i] = 1 + static_cast<Count>(i * i * 7919 % (all[0] - 1));
+            scores.resize(kSplits);
+            set->score_gini(left.data(), kSplits, all.data(), n_classes, scores.data());
+            for (std::size_t i = 0; i < kSplits; ++i)
+                CHECK(scores[i] ==
+                      split_score(Criterion::gini, std::span(left).subspan(i * n_classes, n_classes), all, {}));
+        }
     }
 }

@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "base/params.h"
+
 using namespace deciduous;
 
 TEST_CASE("ranks under one key are distinct, and differ from key to key") {
@@ -19,25 +21,26 @@ TEST_CASE("ranks under one key are distinct, and differ from key to key") {
     CHECK(rank(1, 7) != rank(Key{1} << 32, 7));
 }
 
-TEST_CASE("the last wanted rank is the n-th lowest, however many there are") {
-    LastWanted last_wanted;
+TEST_CASE("as many ranks as are wanted are up to the last wanted one, however many there are") {
     for (std::size_t const n : {3, 20, 128, 129, 5000})
         for (std::size_t const n_wanted : {1, 2, 10, 100}) {
             std::vector<Ordered> ranks(n);
             for (std::uint32_t i = 0; i < n; ++i)
                 ranks[i] = to_ordered(rank(3, i));
-            std::vector<Ordered> sorted = ranks;
-            std::ranges::sort(sorted);
-            Rank const expected = n <= n_wanted ? kEverything : from_ordered(sorted[n_wanted - 1]);
-            CHECK(last_wanted(ranks, n_wanted) == expected);
+            Rank const last = last_wanted(ranks, n_wanted);
+            auto const is_wanted = [&](Ordered its) { return from_ordered(its) <= last; };
+            CHECK(static_cast<std::size_t>(std::ranges::count_if(ranks, is_wanted)) == std::min(n, n_wanted));
+            CHECK((last == kEverything) == (n <= n_wanted));
         }
+    CHECK(last_wanted(std::vector<Ordered>{3, 1, 2}, kAllThresholds) == kEverything);
 }
 
-TEST_CASE("of equal ranks any may be the last one that is wanted") {
-    LastWanted last_wanted;
+TEST_CASE("ranks that equal the last wanted one are wanted, too") {
     for (std::size_t const n_wanted : {1, 2, 3, 4, 5}) {
-        std::vector<Ordered> ranks = {7, -3, 9, 7, 7, 12};
-        CHECK(last_wanted(ranks, n_wanted) == from_ordered(std::array{-3, 7, 7, 7, 9}[n_wanted - 1]));
+        std::vector<Ordered> const ranks = {7, -3, 9, 7, 7, 12};
+        Ordered const last = to_ordered(last_wanted(ranks, n_wanted));
+        auto const n = std::ranges::count_if(ranks, [&](Ordered its) { return its <= last; });
+        CHECK(n == std::array{1, 4, 4, 4, 5}[n_wanted - 1]);
     }
 }
 
