@@ -144,8 +144,8 @@ struct Set {
                         std::uint32_t const* n_before, std::uint32_t const* places, std::size_t n,
                         std::uint32_t* counts);
 
-    // The Gini scores (docs/algorithm.md, 2.7) of n splits of fewer than kMaxFewRows rows; `left` has n_classes counts for
-    // each split.
+    // The Gini scores (docs/algorithm.md, 2.7) of n splits of fewer than kMaxFewRows rows; `left` has n_classes counts
+    // for each split.
     void (*score_gini)(Count const* left, std::size_t n, Count const* totals, std::size_t n_classes, double* scores);
 
     // The places of the lowest of the scores; how many there are, none if all scores are infinite. There is room for

@@ -53,7 +53,7 @@ struct KernelsOf {
 
     // For each of n numbers where it would be if they were sorted; of equal ones, which the lowest integer must not be,
     // the first comes first. Behind numbers and places is room for whole vectors.
-    static void find_places(Ordered const* numbers, std::size_t n, std::uint32_t* places) {
+    [[gnu::noinline]] static void find_places(Ordered const* numbers, std::size_t n, std::uint32_t* places) {
         for (std::size_t begin = 0; begin < n; begin += kWidth) {
             Vector const those = Vectors::load(numbers + begin);
             // Of those before, all that are not higher come before; of those behind, the lower ones.
@@ -61,7 +61,9 @@ struct KernelsOf {
             Vector n_lower = Vectors::all(0);
             for (std::size_t i = 0; i < begin; ++i)
                 n_higher = Vectors::more_where(Vectors::greater(Vectors::all(numbers[i]), those), n_higher);
-            for (std::size_t i = 0; i < kWidth && begin + i < n; ++i) {
+            std::size_t const n_own = n - begin < kWidth ? n - begin : kWidth;
+#pragma GCC unroll 1  // there is more to gain by being short
+            for (std::size_t i = 0; i < n_own; ++i) {
                 Ordered const number = numbers[begin + i];
                 Ordered const lower = number == std::numeric_limits<Ordered>::min() ? number : number - 1;
                 Vector const its = Vectors::select(Vectors::first(i + 1), Vectors::all(number), Vectors::all(lower));
@@ -338,8 +340,8 @@ struct KernelsOf {
         for_each_ranked(
             n, from, to, [&](std::size_t i) { return rank(key, bits_of(values[i])); },
             [&](std::size_t i, Vector, std::uint32_t bits) {
-                n_kept += Vectors::keep(reinterpret_cast<std::uint32_t*>(kept) + n_kept, Vectors::load(values + i),
-                                        bits);
+                n_kept +=
+                    Vectors::keep(reinterpret_cast<std::uint32_t*>(kept) + n_kept, Vectors::load(values + i), bits);
             });
         return n_kept;
     }
@@ -575,8 +577,12 @@ struct KernelsOf {
     }
 
     static std::uint64_t count_bit(std::uint64_t const* words, std::size_t n, unsigned bit) {
+        constexpr std::size_t kN = kWidth / 2;
         std::uint64_t n_set = 0;
-        for (std::size_t i = 0; i < n; ++i)
+        std::size_t i = 0;
+        for (; i + kN <= n; i += kN)
+            n_set += static_cast<std::uint64_t>(std::popcount(Vectors::test_words(words + i, std::uint64_t{1} << bit)));
+        for (; i < n; ++i)
             n_set += words[i] >> bit & 1;
         return n_set;
     }

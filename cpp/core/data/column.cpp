@@ -50,7 +50,6 @@ bool Column::set(Slot slot, Value value) {
         return false;
     codes_[slot] = *code;
     ++uses_[*code];
-    recent_ = *code;
     return true;
 }
 

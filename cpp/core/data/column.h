@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -54,15 +55,32 @@ public:
     // Gives an empty slot a value. If the dictionary has no room for it, the column gives it up, and overwrites the
     // slots that hold no row.
     void give(Slot slot, Value value, std::span<Slot const> free_slots) {
-        // Without a branch if there are two, as its outcome would be random.
-        Code const likely = values_.size() == 2 ? Code{value == values_[1]} : recent_;
-        if (is_coded_ && likely < values_.size() && values_[likely] == value && uses_[likely] > 0) {
-            codes_[slot] = likely;
-            ++uses_[likely];
-        } else if (!set(slot, value)) {
+        if (!set(slot, value)) {
             become_plain(free_slots);
             (void)set(slot, value);
         }
+    }
+
+    // Gives empty slots their values, up to the first one that is not in the dictionary; how many got one.
+    // `value_of(i)` is that of slot i among these.
+    template <typename ValueOf>
+    std::size_t give_known(std::span<Slot const> slots, ValueOf const& value_of) {
+        if (!is_coded_) {
+            for (std::size_t i = 0; i < slots.size(); ++i)
+                values_[slots[i]] = value_of(i);
+            return slots.size();
+        }
+        if (order_.size() == 2 && values_.size() == 2)
+            return give_one_of_two(slots, value_of);
+        std::size_t i = 0;
+        for (; i < slots.size(); ++i) {
+            std::optional<Code> const code = known_code(value_of(i));
+            if (!code)
+                break;
+            codes_[slots[i]] = *code;
+            ++uses_[*code];
+        }
+        return i;
     }
 
     // Overwrites the slot's value; a dictionary entry that no row uses any more is overwritten too.
@@ -113,13 +131,44 @@ private:
     [[nodiscard]] std::optional<Code> code_of(Value value);
     void drop_code(Code code);
 
+    // Without a branch on which of the two it is, as its outcome would be random.
+    template <typename ValueOf>
+    std::size_t give_one_of_two(std::span<Slot const> slots, ValueOf const& value_of) {
+        Value const first = values_[0];
+        Value const second = values_[1];
+        Count n_second = 0;
+        std::size_t i = 0;
+        for (; i < slots.size(); ++i) {
+            Value const value = value_of(i);
+            if (value != first && value != second)
+                break;
+            Code const code = value == second ? 1 : 0;
+            codes_[slots[i]] = code;
+            n_second += code;
+        }
+        uses_[0] += static_cast<Count>(i) - n_second;
+        uses_[1] += n_second;
+        return i;
+    }
+
+    // The code of a value if it is in the dictionary.
+    [[nodiscard]] std::optional<Code> known_code(Value value) {
+        Code& guess = guesses_[value * 0x9E3779B1U >> 24];
+        if (guess < values_.size() && values_[guess] == value && uses_[guess] > 0)
+            return guess;
+        std::uint32_t const code = find_code(value);
+        if (code == kNoCode)
+            return std::nullopt;
+        return guess = static_cast<Code>(code);
+    }
+
     std::size_t max_codes_;
     bool is_coded_ = true;
-    Code recent_ = 0;            // coded: of the value that came last, as many are the same
-    WipedVector<Code> codes_;    // coded: per slot
-    WipedVector<Value> values_;  // coded: per code; plain: per slot
-    std::vector<Count> uses_;    // coded: rows per code
-    std::vector<Code> order_;    // coded: codes in use, ascending by value
+    std::array<Code, 256> guesses_{};  // coded: which code a value is likely to have, by a hash of it
+    WipedVector<Code> codes_;          // coded: per slot
+    WipedVector<Value> values_;        // coded: per code; plain: per slot
+    std::vector<Count> uses_;          // coded: rows per code
+    std::vector<Code> order_;          // coded: codes in use, ascending by value
 };
 
 }  // namespace deciduous

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/kernels.h"
 #include "base/parallel.h"
 #include "base/room.h"
 
@@ -81,14 +82,31 @@ void Dataset::fill(std::span<Slot const> slots, Matrix const& rows, std::span<st
     parallel_for(n_groups, n_threads, [&](std::size_t group, std::size_t) {
         std::size_t const first = group * n_columns;
         std::size_t const last = std::min(first + n_columns, columns_.size());
-        for (std::size_t end = std::min(kRows, slots.size());; end = std::min(end + kRows, slots.size())) {
+        WipedVector<Value> values(kRows * (last - first));
+        for (std::size_t begin = 0; begin < slots.size(); begin += kRows) {
+            auto const some = slots.subspan(begin, std::min(kRows, slots.size() - begin));
+            for (std::size_t i = 0; i < some.size(); ++i)
+                kernels::chosen->to_values(rows.row(begin + i) + first, last - first, &values[i * (last - first)]);
             for (std::size_t column = first; column < last; ++column)
-                for (std::size_t& i = n_given[column]; i < end; ++i)
-                    columns_[column].give(slots[i], to_value(rows.row(i)[column]), free_slots_);
-            if (end == slots.size())
-                return;
+                fill_column(columns_[column], some, &values[column - first], last - first, n_given[column]);
         }
     });
+}
+
+// Gives some slots their values in a column, which are one in so many of these. Counts how many have got one.
+void Dataset::fill_column(Column& column, std::span<Slot const> slots, Value const* values, std::size_t step,
+                          std::size_t& n_given) {
+    for (std::size_t i = 0; i < slots.size();) {
+        std::size_t const n_known = column.give_known(
+            slots.subspan(i), [its = values + i * step, step](std::size_t j) { return its[j * step]; });
+        n_given += n_known;
+        i += n_known;
+        if (i < slots.size()) {
+            column.give(slots[i], values[i * step], free_slots_);
+            ++n_given;
+            ++i;
+        }
+    }
 }
 
 void Dataset::fill_bits(std::span<Slot const> slots, std::size_t n_threads) {
@@ -100,8 +118,8 @@ void Dataset::fill_bits(std::span<Slot const> slots, std::size_t n_threads) {
     row_bits_.resize(n_slots());
     row_bits_.forget_widened(schema_, columns_);
     parallel_for(n_threads, n_threads, [&](std::size_t part, std::size_t) {
-        for (std::size_t i = part * slots.size() / n_threads; i < (part + 1) * slots.size() / n_threads; ++i)
-            row_bits_.set(slots[i], schema_, columns_);
+        std::size_t const begin = part * slots.size() / n_threads;
+        row_bits_.set(slots.subspan(begin, (part + 1) * slots.size() / n_threads - begin), schema_, columns_);
     });
 }
 

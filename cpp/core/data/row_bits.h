@@ -2,6 +2,7 @@
 // then a matter of a few operations.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -89,17 +90,16 @@ public:
         bits_.resize(n_slots * n_words_, 0);
     }
 
-    // The bit of a two-valued column is its code, that of an indicator is whether it is on.
-    void set(Slot slot, Schema const& schema, std::span<Column const> columns) {
-        clear(slot);
-        for (std::size_t column = 0; column < columns.size(); ++column) {
-            auto const [first, n_categories] = schema.columns()[column];
-            if (n_categories == 0 && places_[first] != kNoBit && columns[column].code(slot) == 1)
-                set_bit(slot, places_[first]);
-            if (n_categories == 0 || places_[first] == kNoBit)
-                continue;
-            if (auto const on = schema.indicator(column, columns[column][slot]))
-                set_bit(slot, places_[*on]);
+    // The bit of a two-valued column is its code, that of an indicator is whether it is on. A few rows at a time, so
+    // that their bits stay in the caches while one column after the other is read.
+    void set(std::span<Slot const> slots, Schema const& schema, std::span<Column const> columns) {
+        constexpr std::size_t kAtOnce = 256;
+        for (; !slots.empty(); slots = slots.subspan(std::min(kAtOnce, slots.size()))) {
+            auto const some = slots.first(std::min(kAtOnce, slots.size()));
+            std::ranges::for_each(some, [this](Slot slot) { clear(slot); });
+            for (std::size_t column = 0; column < columns.size(); ++column)
+                if (Schema::ColumnRange const range = schema.columns()[column]; places_[range.first] != kNoBit)
+                    set_column(some, range, columns[column], schema, column);
         }
     }
 
@@ -136,6 +136,20 @@ private:
         for (auto const [first, n_categories] : schema.columns())
             if (n_categories == 0 && places_[first] == kNoBit)
                 numeric_without_.push_back(first);
+    }
+
+    void set_column(std::span<Slot const> slots, Schema::ColumnRange range, Column const& held, Schema const& schema,
+                    std::size_t column) {
+        if (range.n_categories == 0) {
+            std::size_t const place = places_[range.first];
+            Bits* const bits = bits_.data() + place / kBitsPerWord;
+            for (Slot const slot : slots)  // without branches, as their outcomes may be random
+                bits[slot * n_words_] |= Bits{held.code(slot) == 1} << (place % kBitsPerWord);
+            return;
+        }
+        for (Slot const slot : slots)
+            if (auto const on = schema.indicator(column, held[slot]))
+                set_bit(slot, places_[*on]);
     }
 
     void set_bit(Slot slot, std::size_t place) {

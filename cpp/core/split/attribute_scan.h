@@ -35,7 +35,7 @@ public:
           attribute_(attribute),
           tuning_(tuning),
           scratch_(scratch),
-          ranks_(node.key, attribute, node.dominant) {}
+          ranks_(node.keys, attribute, node.dominant) {}
 
 protected:
     [[nodiscard]] std::uint32_t n_wanted(ValidRequest const& request) const {

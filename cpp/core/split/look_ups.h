@@ -206,9 +206,8 @@ private:
         FoundCuts const& cuts = scratch_.cuts;
         for (std::size_t i = 0; i < cuts.size(); ++i)
             if (cuts[i].is_candidate && cuts[i].rank <= cuts.last_sampled)
-                std::copy_n(
-                    cuts.left(i), std::size_t{n_classes_},
-                    candidates.append(attribute_, cuts[i].value, cuts[i].next, is_marked(cuts.at(i)) ? 1 : 0));
+                std::copy_n(cuts.left(i), std::size_t{n_classes_},
+                            candidates.append(attribute_, cuts[i].value, cuts[i].next, is_marked(cuts.at(i)) ? 1 : 0));
     }
 
     // Completes the cuts: counts the rows at their far ends.

@@ -21,7 +21,6 @@ void ClassValues::gather(NodeRows const& node, Attribute attribute) {
     } else {
         gather_values(node.data, attribute, node.slots, values);
     }
-    range_ = kernels::chosen->find_range(values, n_rows_);
 }
 
 }  // namespace deciduous

@@ -26,6 +26,7 @@ struct NodeRows {
     SmallNode* small = nullptr;           // that the rows are of, if they are few
     RowSet set = 0;                       // the rows within it
     Label dominant = kNoClass;            // the class that most of the rows are of
+    CandidateKeys keys{key};
 
     [[nodiscard]] std::size_t size() const { return slots.size(); }
     [[nodiscard]] std::size_t n_classes() const { return ends.size(); }
@@ -55,20 +56,18 @@ public:
         return {values_.data() + begin, ends_[y] - begin};
     }
 
-    [[nodiscard]] Ordered lowest() const { return range_.lowest; }
-    [[nodiscard]] Ordered highest() const { return range_.highest; }
-    [[nodiscard]] bool is_constant() const { return range_.lowest == range_.highest; }
-
-    void wipe_values() {
-        values_.wipe_written();
-        wipe(&range_, 1);
+    [[nodiscard]] kernels::Range range() const { return kernels::chosen->find_range(values_.data(), n_rows_); }
+    [[nodiscard]] bool is_constant() const {
+        auto const [lowest, highest] = range();
+        return lowest == highest;
     }
+
+    void wipe_values() { values_.wipe_written(); }
 
 private:
     ScratchBuffer<Ordered> values_;
     std::size_t n_rows_ = 0;
     std::span<std::uint32_t const> ends_;  // of the classes
-    kernels::Range range_{};
 };
 
 }  // namespace deciduous

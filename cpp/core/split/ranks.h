@@ -20,15 +20,20 @@ inline constexpr Label kNoClass = ~Label{0};
 // The class that most rows of a node are of, or kNoClass if too many are of others.
 [[nodiscard]] Label dominant_class(Key node, std::span<Count const> totals);
 
+// What the ranks of all candidates of a node are worked out with.
+struct CandidateKeys {
+    explicit CandidateKeys(Key node) : above(hash(node, kCandidate)), below(hash(node, kCandidateBelow)) {}
+    Key above;
+    Key below;
+};
+
 // The ranks of an attribute's candidates on a node: a candidate between two values has the rank of the cut above the
 // lower one if that value is *marked*, else of the cut below the higher one. A value is marked if it has rows of
 // another class than the dominant one; without such a class, every value is.
 class Ranks {
 public:
-    Ranks(Key node, Attribute attribute, Label dominant)
-        : above_(hash(node, kCandidate, attribute)),
-          below_(dominant == kNoClass ? 0 : hash(node, kCandidateBelow, attribute)),
-          dominant_(dominant) {}
+    Ranks(CandidateKeys const& node, Attribute attribute, Label dominant)
+        : above_(hash(node.above, attribute)), below_(hash(node.below, attribute)), dominant_(dominant) {}
 
     [[nodiscard]] bool are_all_marked() const { return dominant_ == kNoClass; }
     [[nodiscard]] Label dominant() const { return dominant_; }

@@ -50,7 +50,8 @@ inline void scan_pairs(NodeRows const& node, std::span<Attribute const> attribut
 }
 
 // The rank of a candidate of a node with this dominant class, which decides ties.
-[[nodiscard]] inline Rank rank_of(Candidate const& its, Key node, Label dominant, Sampling const& sampling) {
+[[nodiscard]] inline Rank rank_of(Candidate const& its, CandidateKeys const& node, Label dominant,
+                                  Sampling const& sampling) {
     if (sampling.scheme == CandidateScheme::uniform)
         return its.rank;
     return Ranks(node, its.attribute, dominant).between(its.rank != 0, its.value, its.next);

@@ -82,6 +82,12 @@ void SmallNode::find_indicators(Dataset const& data) {
         listed_columns_[i] = columns_[lists_[i]];
 }
 
+void SmallNode::list(RowSet rows, std::vector<Slot>& slots) const {
+    slots.resize(kMaxRows + kernels::kLanes);
+    slots.resize(kernels::chosen->keep_marked(&rows, 1, reinterpret_cast<Ordered const*>(slots_.data()),
+                                              reinterpret_cast<Ordered*>(slots.data())));
+}
+
 std::span<Ordered const, kMaxSmallRows> SmallNode::values(Dataset const& data, Attribute attribute, RowSet rows) {
     std::uint32_t& place = known_places_[attribute];
     if (place >= n_known_ || known_[place].attribute != attribute) {

@@ -63,11 +63,7 @@ public:
     [[nodiscard]] std::span<RowSet const> classes() const { return classes_; }
 
     // The slots of a set of rows, class after class.
-    void list(RowSet rows, std::vector<Slot>& slots) const {
-        slots.resize(static_cast<std::size_t>(std::popcount(rows)));
-        std::size_t i = 0;
-        for_each_row(rows, [&](std::size_t row) { slots[i++] = slots_[row]; });
-    }
+    void list(RowSet rows, std::vector<Slot>& slots) const;
 
     // The rows whose bit of a binary attribute is set, or for which the indicator is on; of one that is in a list.
     [[nodiscard]] RowSet column(Attribute attribute) const { return columns_[attribute]; }

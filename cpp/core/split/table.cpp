@@ -95,6 +95,11 @@ void Table::sort(NodeRows const& node, ClassValues& values) {
         kernels::chosen->mark_repeated(sorted, n_rows, repeated_.data());
     }
     are_repeated_ = std::any_of(repeated_.data(), repeated_.data() + n_words, [](auto word) { return word != 0; });
+    if (are_repeated_ && sorted[0] == sorted[n_rows - 1]) {
+        n_values_ = 1;
+        values_ = sorted;
+        return;
+    }
     if (are_repeated_) {
         join_repeated(sorted, n_rows);
         return;

@@ -24,7 +24,7 @@ public:
             return take_pair(request, candidates);
         }
         scratch_.values.gather(node_, attribute_);
-        if (scratch_.values.is_constant())
+        if (!find_range(request.is_recorded))
             return Finding::constant;
         find_thresholds(request);
         offer(candidates);
@@ -33,6 +33,7 @@ public:
 
     void find_again(UniformRequest const& request) {
         scratch_.values.gather(node_, attribute_);
+        (void)find_range(request.is_recorded);
         find_thresholds(request);
     }
 
@@ -47,7 +48,6 @@ private:
     }
 
     void find_thresholds(UniformRequest const& request) {
-        find_range(request.is_recorded);
         draw(request);
         count();
     }
@@ -61,10 +61,11 @@ private:
         return n_equal;
     }
 
-    // The range of the numbers, and how many rows hold its ends.
-    void find_range(bool is_recorded) {
-        Ordered const lowest = scratch_.values.lowest();
-        Ordered highest = scratch_.values.highest();
+    // The range of the numbers, and how many rows hold its ends. False if there is a single value.
+    bool find_range(bool is_recorded) {
+        auto [lowest, highest] = scratch_.values.range();
+        if (lowest == highest)
+            return false;
         found().n_missing = 0;
         if (highest == kMissingOrdered) {
             found().n_missing = count_equal(kMissingOrdered);
@@ -83,6 +84,7 @@ private:
             found().n_lowest = n_equal[0];
             found().n_highest = n_equal[1];
         }
+        return true;
     }
 
     void draw(UniformRequest const& request) {

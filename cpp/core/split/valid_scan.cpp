@@ -23,14 +23,15 @@ Finding scan_valid(NodeRows const& node, Attribute attribute, ValidRequest const
     AttributeScan const scan(node, attribute, tuning, scratch);
     // Counting codes takes less time than looking at the values, unless they are many: all of them have to be read.
     Column const& column = *node.data.numeric_column(attribute);
-    if (column.is_coded() && column.codes_in_order().size() * tuning.rows_per_code <= node.size())
+    if (node.small == nullptr && column.is_coded() &&
+        column.codes_in_order().size() * tuning.rows_per_code <= node.size())
         return TableScan(scan).take_codes(column, request, candidates);
     scratch.values.gather(node, attribute);
-    if (scratch.values.is_constant())
+    if (node.small == nullptr && scratch.values.is_constant())
         return Finding::constant;
     bool const has_looked_up = node.small == nullptr && with_classes(node.n_classes(), [&](auto n_classes) {
-        return LookUps(scan, n_classes).run(request, candidates);
-    });
+                                   return LookUps(scan, n_classes).run(request, candidates);
+                               });
     if (has_looked_up)
         return Finding::cuts;
     return TableScan(scan).take_values(request, candidates);

@@ -42,7 +42,7 @@ bool append_cuts(NClasses n_classes, Attribute attribute, NodeRows const& node, 
         return false;
     RecordKind const kind = found.are_boundaries ? RecordKind::boundaries : RecordKind::prefix;
     Word const tag = record_tag(kind, attribute) | (is_narrow_one ? kNarrow : 0);
-    with_cuts(n_classes, start_record(tag, n_words, records), Ranks(node.key, attribute, node.dominant),
+    with_cuts(n_classes, start_record(tag, n_words, records), Ranks(node.keys, attribute, node.dominant),
               [&](auto cuts) { cuts.write(found); });
     return true;
 }
@@ -84,7 +84,7 @@ bool update_record(Word* record, NodeCounts const& node, Dataset const& data, Ch
             return ThresholdRecord(n_classes, record).update(data, changes);
         if (dominant_of_cuts(record) != node.dominant)
             return false;  // all ranks are others
-        Ranks const ranks(node.key, record_attribute(record), node.dominant);
+        Ranks const ranks(node.keys, record_attribute(record), node.dominant);
         return with_cuts(n_classes, record, ranks, [&](auto cuts) {
             return cuts.update(data, changes, sampling.n_thresholds, tuning.reserve, scratch);
         });
@@ -102,7 +102,7 @@ void offer_record(Word const* record, NodeCounts const& node, Sampling const& sa
         append_pair(attribute, pair.values(), pair.at_high(), node.totals, rank, candidates);
         return;
     }
-    Ranks const ranks(node.key, attribute, node.dominant);
+    Ranks const ranks(node.keys, attribute, node.dominant);
     auto* const words = const_cast<Word*>(record);
     with_classes(node.totals.size(), [&](auto n_classes) {
         if (record_kind(record) == RecordKind::thresholds)
@@ -127,7 +127,7 @@ bool equals_recount(Word const* record, NodeRows const& node, Sampling const& sa
     WipedVector<Word> copy(record, record + record_length(record));
     if (dominant_of_cuts(record) != node.dominant)
         return false;
-    Ranks const ranks(node.key, attribute, node.dominant);
+    Ranks const ranks(node.keys, attribute, node.dominant);
     return with_cuts(node.n_classes(), copy.data(), ranks, [&](auto cuts) {
         find_cuts_again(node, attribute, kind == RecordKind::boundaries, cuts.bound(), tuning, scratch);
         bool const knows_sample = cuts.sample(sampling.n_thresholds, scratch) >= sampling.n_thresholds;

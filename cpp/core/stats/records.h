@@ -16,8 +16,8 @@ namespace deciduous {
 // What its records have to know of a node.
 struct NodeCounts {
     NodeCounts(Key its_key, std::span<Count const> its_totals)
-        : key(its_key), totals(its_totals), dominant(dominant_class(its_key, its_totals)) {}
-    Key key;
+        : keys(its_key), totals(its_totals), dominant(dominant_class(its_key, its_totals)) {}
+    CandidateKeys keys;
     std::span<Count const> totals;  // rows per class
     Label dominant;
 };

@@ -371,7 +371,6 @@ void Tree::start(Key root, std::size_t n_classes) {
     free_stats_.clear();
     n_unbuilt_ = 0;
     alternates_ = {};
-    make_empty(kRoot);
 }
 
 Tree Tree::packed() {

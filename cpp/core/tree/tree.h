@@ -114,7 +114,7 @@ public:
     // A tree that is still to be made by others.
     [[nodiscard]] static Tree unmade() { return {}; }
 
-    // Begins anew, as a single leaf without rows, in the memory that it has.
+    // Begins anew, in the memory that it has. The root is still to be made.
     void start(Key root, std::size_t n_classes);
 
     // The same tree in as much memory as it takes; this one is of no use then, until it begins anew. Without anything

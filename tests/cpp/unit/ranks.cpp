@@ -57,8 +57,8 @@ TEST_CASE("a class is dominant up to a share of others that the node has") {
 }
 
 TEST_CASE("a candidate has the rank of its lower value if that is marked, else of its higher one") {
-    Ranks const all(1, 2, kNoClass);
-    Ranks const others(1, 2, 0);
+    Ranks const all(CandidateKeys(1), 2, kNoClass);
+    Ranks const others(CandidateKeys(1), 2, 0);
     CHECK(all.are_all_marked());
     CHECK(others.above(77) == all.above(77));
     CHECK(others.above(77) != others.below(77));

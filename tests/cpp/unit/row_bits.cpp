@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 using namespace deciduous;
@@ -33,8 +34,9 @@ struct Rows {
         }
         bits.choose(schema, columns);
         bits.resize(kRows);
-        for (Slot slot = 0; slot < kRows; ++slot)
-            bits.set(slot, schema, columns);
+        std::vector<Slot> slots(kRows);
+        std::iota(slots.begin(), slots.end(), Slot{0});
+        bits.set(slots, schema, columns);
     }
 };
 
