@@ -577,12 +577,8 @@ struct KernelsOf {
     }
 
     static std::uint64_t count_bit(std::uint64_t const* words, std::size_t n, unsigned bit) {
-        constexpr std::size_t kN = kWidth / 2;
         std::uint64_t n_set = 0;
-        std::size_t i = 0;
-        for (; i + kN <= n; i += kN)
-            n_set += static_cast<std::uint64_t>(std::popcount(Vectors::test_words(words + i, std::uint64_t{1} << bit)));
-        for (; i < n; ++i)
+        for (std::size_t i = 0; i < n; ++i)
             n_set += words[i] >> bit & 1;
         return n_set;
     }

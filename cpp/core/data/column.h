@@ -41,6 +41,9 @@ struct IndicatorView {
     Value operator()(Slot slot) const { return held[slot] == wanted ? kIndicatorOn : kIndicatorOff; }
 };
 
+// Which code a value is likely to have, by a hash of the value: the one that the last value of that hash had.
+using CodeGuesses = std::array<Code, 256>;
+
 class Column {
 public:
     // Keeps a dictionary of up to max_codes values, which are 1 to 256.
@@ -64,7 +67,7 @@ public:
     // Gives empty slots their values, up to the first one that is not in the dictionary; how many got one.
     // `value_of(i)` is that of slot i among these.
     template <typename ValueOf>
-    std::size_t give_known(std::span<Slot const> slots, ValueOf const& value_of) {
+    std::size_t give_known(std::span<Slot const> slots, ValueOf const& value_of, CodeGuesses& guesses) {
         if (!is_coded_) {
             for (std::size_t i = 0; i < slots.size(); ++i)
                 values_[slots[i]] = value_of(i);
@@ -74,7 +77,7 @@ public:
             return give_one_of_two(slots, value_of);
         std::size_t i = 0;
         for (; i < slots.size(); ++i) {
-            std::optional<Code> const code = known_code(value_of(i));
+            std::optional<Code> const code = known_code(value_of(i), guesses);
             if (!code)
                 break;
             codes_[slots[i]] = *code;
@@ -152,8 +155,8 @@ private:
     }
 
     // The code of a value if it is in the dictionary.
-    [[nodiscard]] std::optional<Code> known_code(Value value) {
-        Code& guess = guesses_[value * 0x9E3779B1U >> 24];
+    [[nodiscard]] std::optional<Code> known_code(Value value, CodeGuesses& guesses) const {
+        Code& guess = guesses[value * 0x9E3779B1U >> 24];
         if (guess < values_.size() && values_[guess] == value && uses_[guess] > 0)
             return guess;
         std::uint32_t const code = find_code(value);
@@ -164,11 +167,10 @@ private:
 
     std::size_t max_codes_;
     bool is_coded_ = true;
-    std::array<Code, 256> guesses_{};  // coded: which code a value is likely to have, by a hash of it
-    WipedVector<Code> codes_;          // coded: per slot
-    WipedVector<Value> values_;        // coded: per code; plain: per slot
-    std::vector<Count> uses_;          // coded: rows per code
-    std::vector<Code> order_;          // coded: codes in use, ascending by value
+    WipedVector<Code> codes_;    // coded: per slot
+    WipedVector<Value> values_;  // coded: per code; plain: per slot
+    std::vector<Count> uses_;    // coded: rows per code
+    std::vector<Code> order_;    // coded: codes in use, ascending by value
 };
 
 }  // namespace deciduous

@@ -83,22 +83,24 @@ void Dataset::fill(std::span<Slot const> slots, Matrix const& rows, std::span<st
         std::size_t const first = group * n_columns;
         std::size_t const last = std::min(first + n_columns, columns_.size());
         WipedVector<Value> values(kRows * (last - first));
+        std::vector<CodeGuesses> guesses(last - first);
         for (std::size_t begin = 0; begin < slots.size(); begin += kRows) {
             auto const some = slots.subspan(begin, std::min(kRows, slots.size() - begin));
             for (std::size_t i = 0; i < some.size(); ++i)
                 kernels::chosen->to_values(rows.row(begin + i) + first, last - first, &values[i * (last - first)]);
             for (std::size_t column = first; column < last; ++column)
-                fill_column(columns_[column], some, &values[column - first], last - first, n_given[column]);
+                fill_column(columns_[column], some, &values[column - first], last - first, guesses[column - first],
+                            n_given[column]);
         }
     });
 }
 
 // Gives some slots their values in a column, which are one in so many of these. Counts how many have got one.
 void Dataset::fill_column(Column& column, std::span<Slot const> slots, Value const* values, std::size_t step,
-                          std::size_t& n_given) {
+                          CodeGuesses& guesses, std::size_t& n_given) {
     for (std::size_t i = 0; i < slots.size();) {
-        std::size_t const n_known = column.give_known(
-            slots.subspan(i), [its = values + i * step, step](std::size_t j) { return its[j * step]; });
+        auto const value_of = [its = values + i * step, step](std::size_t j) { return its[j * step]; };
+        std::size_t const n_known = column.give_known(slots.subspan(i), value_of, guesses);
         n_given += n_known;
         i += n_known;
         if (i < slots.size()) {

@@ -121,7 +121,7 @@ private:
     [[nodiscard]] std::vector<Slot> take_slots(std::size_t n);
     void fill(std::span<Slot const> slots, Matrix const& rows, std::span<std::size_t> n_given, std::size_t n_threads);
     void fill_column(Column& column, std::span<Slot const> slots, Value const* values, std::size_t step,
-                     std::size_t& n_given);
+                     CodeGuesses& guesses, std::size_t& n_given);
     void fill_bits(std::span<Slot const> slots, std::size_t n_threads);
     void set_weights(std::span<Slot const> slots, std::span<WeightedLabel const> votes);
 

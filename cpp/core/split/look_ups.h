@@ -28,12 +28,14 @@ public:
             return false;
         scratch_.cuts.start(n_classes_);
         Rank from = 0;
-        for (double share = (n_expected + 2 * std::sqrt(n_expected) + 2) / n_cuts;; share *= 2) {
+        for (double share = (n_expected + std::sqrt(n_expected) + 1) / n_cuts;; share *= 1.5) {
             Rank const to = share < 1 ? static_cast<Rank>(share * 0x1p32) : kEverything;
+            bool const are_sorted = ranks_.are_all_marked() && from == 0;
             look_up(Side::above, from, to);
             if (!ranks_.are_all_marked())
                 look_up(Side::below, from, to);
-            scratch_.cuts.sort();
+            if (!are_sorted)
+                scratch_.cuts.sort();
             if (sample(request, to))
                 break;
             if (to == kEverything || scratch_.cuts.size() > 2 * std::size_t{tuning_.look_ups_per_sort})
@@ -187,9 +189,10 @@ private:
             return false;
         cuts.are_boundaries = false;
         cuts.last_sampled = std::min(last_valid(request.n_thresholds), last);
+        if (!request.is_recorded)
+            return true;
         cuts.bound = std::min(last_valid(n_wanted(request)), last);
-        if (request.is_recorded)
-            cuts.keep_if([&](std::size_t i) { return is_within(i, cuts.bound); });
+        cuts.keep_if([&](std::size_t i) { return is_within(i, cuts.bound); });
         return true;
     }
 
@@ -197,9 +200,10 @@ private:
     [[nodiscard]] bool is_within(std::size_t i, Rank bound) const {
         FoundCuts const& cuts = scratch_.cuts;
         auto const& cut = cuts[i];
+        if (ranks_.are_all_marked())
+            return cut.rank <= bound;
         return (cut.value != kNoLower && is_marked(cuts.at(i)) && ranks_.above(cut.value) <= bound) ||
-               (!ranks_.are_all_marked() && cut.next != kNoValue && is_marked(cuts.at_next(i)) &&
-                ranks_.below(cut.next) <= bound);
+               (cut.next != kNoValue && is_marked(cuts.at_next(i)) && ranks_.below(cut.next) <= bound);
     }
 
     void offer(Candidates& candidates) const {
@@ -210,18 +214,25 @@ private:
                             candidates.append(attribute_, cuts[i].value, cuts[i].next, is_marked(cuts.at(i)) ? 1 : 0));
     }
 
-    // Completes the cuts: counts the rows at their far ends.
+    // Completes the cuts: counts the rows at their far ends, of the classes that have any there.
     void count_far_ends() {
         FoundCuts& cuts = scratch_.cuts;
-        std::size_t const n = cuts.size();
-        Ordered* const far_ends = scratch_.valid_values.take(n);
-        for (std::size_t i = 0; i < n; ++i)  // no row has kNoValue or kNoLower
-            far_ends[i] = to_ordered(cuts[i].is_lower_known ? cuts[i].next : cuts[i].value);
-        scratch_.left.resize(std::max(scratch_.left.size(), n));
+        Ordered* const far_ends = scratch_.valid_values.take(cuts.size());
+        scratch_.left.resize(std::max(scratch_.left.size(), cuts.size()));
+        auto const far_count = [&](std::size_t i, std::size_t y) -> Count& {
+            return cuts.left(i)[(cuts[i].is_lower_known ? 2 : 1) * n_classes_ + y];
+        };
         for (std::size_t y = 0; y < n_classes_; ++y) {
+            std::size_t n = 0;
+            for (std::size_t i = 0; i < cuts.size(); ++i) {
+                far_ends[n] = to_ordered(cuts[i].is_lower_known ? cuts[i].next : cuts[i].value);
+                n += far_count(i, y);
+            }
             count_equal(y, far_ends, n, scratch_.left.data());
-            for (std::size_t i = 0; i < n; ++i)
-                cuts.left(i)[(cuts[i].is_lower_known ? 2 : 1) * n_classes_ + y] = scratch_.left[i];
+            n = 0;
+            for (std::size_t i = 0; i < cuts.size(); ++i)
+                if (far_count(i, y) != 0)
+                    far_count(i, y) = scratch_.left[n++];
         }
     }
 

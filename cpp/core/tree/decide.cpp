@@ -188,8 +188,8 @@ bool Decider::start_recording(NodeRows const& node, Sampling const& sampling) {
 std::optional<Split> Decider::choose(std::span<Count const> totals, Label dominant, Key key, Sampling const& sampling) {
     Candidates& candidates = scratch_.candidates;
     CandidateKeys const keys(key);
-    auto const choice = candidates.choose(
-        scoring(totals), [&](Candidate const& its) { return rank_of(its, keys, dominant, sampling); });
+    auto const choice = candidates.choose(scoring(totals),
+                                          [&](Candidate const& its) { return rank_of(its, keys, dominant, sampling); });
     if (!choice)
         return std::nullopt;
     return split_of(candidates[*choice], candidates.n_left(*choice), key, sampling);

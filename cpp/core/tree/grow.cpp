@@ -20,6 +20,13 @@ void group_by_class(std::span<Slot const> slots, std::span<Label const> labels, 
 }
 
 void Grower::grow(Tree& tree, NodeIndex node, Rows rows, NodePath path) {
+    if (rows.small == nullptr) {  // what turns out to be a leaf need not be prepared for splits
+        NodeRows const its = decider_.look_at(rows, path.key);
+        if (decider_.must_be_leaf(its.totals, path.depth)) {
+            tree.make_leaf(node, its.totals, its.slots, its.ends);
+            return;
+        }
+    }
     with_rows(rows, [&](Rows const& its) { grow_rows(tree, node, its, path); });
 }
 
