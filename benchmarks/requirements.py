@@ -204,7 +204,7 @@ def node_aim(kind: Kind, scheme: str, n_rows: int) -> float | None:
 
 
 def of_scores() -> list[Requirement]:
-    """Other scores than Gini's of two classes: of a whole forest and, as ten classes need more splits, of one of them."""
+    """Other scores than Gini's of two classes: for a forest, and for each split, as ten classes need more of them."""
     return [
         Requirement(
             f"{columns} columns: {what}, {score} / two-class Gini",

@@ -240,6 +240,7 @@ def options_for(data: Dataset) -> SearchStrategy[Options]:
 SIZES: dict[str, SearchStrategy[float]] = {
     "min_cached_rows": st.sampled_from([1, 2, 4, 8, 10_000]),
     "max_bytes_per_row": st.sampled_from([16, 1_000_000, 1_000_000]),
+    "min_settled_rows": st.sampled_from([0, 3, 500]),
     "min_alternate_rows": st.sampled_from([1, 4, 100]),
     "max_alternate_share": st.sampled_from([0.5, 3.0]),
     "max_postponed_rows": st.sampled_from([0, 5, 512]),

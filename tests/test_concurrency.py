@@ -39,6 +39,47 @@ EVERY_KIND = pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"
 EVERY_N_JOBS = pytest.mark.parametrize("n_jobs", [1, 2])
 
 
+def test_prediction_that_reaches_nothing_postponed_runs_beside_other_readers() -> None:
+    """It ends while a long reader goes on; if it had to build something, it would have to wait for that one's end."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(4_000, 6)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int) ^ (random.random(len(X)) < 0.2)
+    forest = DareForestClassifier(n_estimators=10, max_depth=12, random_state=0, lazy=True).fit(X, y)
+    forest.delete([5])
+    forest.predict_proba(X[:1])  # builds what this row reaches
+    assert forest._forest.n_unbuilt > 0
+    ids, ended = forest.ids_, threading.Event()
+
+    def read_for_long() -> None:
+        forest.deletion_costs(ids)
+        ended.set()
+
+    reader = threading.Thread(target=read_for_long)
+    reader.start()
+    n_predicted = 0
+    while not ended.is_set():
+        forest.predict_proba(X[:1])
+        n_predicted += 1
+    reader.join(LIMIT)
+    assert n_predicted > 3, "the predictions waited for the reader"
+    assert forest._forest.n_unbuilt > 0
+
+
+def test_readers_get_their_turns_while_a_forest_is_settled() -> None:
+    """Predictions that come meanwhile are right, and so is the forest in the end."""
+    data = rows_of(N_ROWS)
+    eager, lazy = fitted_on(data), fitted_on(data, lazy=True)
+    for number in range(10):
+        for forest in (eager, lazy):
+            forest.delete([3 * number, 3 * number + 1])
+        with ThreadPoolExecutor(2) as threads:
+            settled = threads.submit(lazy.settle)
+            shares = threads.submit(seen, lazy)
+            assert shares.result(LIMIT) == seen(eager)
+            assert settled.result(LIMIT) == 0
+    assert lazy.fingerprint() == eager.fingerprint()
+
+
 def seen(forest: DareForestClassifier) -> Seen:
     """A prediction, bit by bit."""
     shares = forest.predict_proba(PROBES)

@@ -1,5 +1,6 @@
 """Whatever was deleted and added, the forest is the one that a fit on what is left gives, byte for byte."""
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -235,6 +236,14 @@ class AnyHistory(RuleBasedStateMachine):
         X = np.array([data.draw(self.table.values)], dtype=np.float32)
         # Classes stand in the order in which each forest met them, which is the same for these two.
         assert self.lazy.predict_proba(X).tobytes() == self.eager.predict_proba(X).tobytes()
+
+    @rule(budget=st.sampled_from([0.0, 1e-5, 1e-3, math.inf]))
+    def settle(self, budget: float) -> None:
+        """Builds some of what was postponed, or all, and changes nothing else."""
+        n_left = self.lazy.settle(budget)
+        assert n_left == self.lazy._forest.n_unbuilt
+        assert n_left == 0 or budget < math.inf
+        assert self.eager.settle(budget) == 0
 
     @rule()
     def compact(self) -> None:

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
-from deciduous import DareForestClassifier, EmptyForestError, MemoryUse, _batch
+from deciduous import DareForestClassifier, EmptyForestError, InvalidInputError, MemoryUse, _batch
 from strategies import Dataset
 from test_exactness import mixed_rows
 
@@ -755,9 +756,49 @@ def test_lazy_forest_postpones_and_ends_as_the_eager_one() -> None:
     assert lazy.verify().matches
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_settled_forest_has_nothing_left_to_build(n_jobs: int) -> None:
+    """Without time nothing is built; with enough of it everything is, and the forest is the eager one."""
+    data = rows_of(400)
+    eager, lazy = fitted_on(data), fitted_on(data, lazy=True, n_jobs=n_jobs)
+    ids = costliest_rows(eager, 3)
+    for forest in (eager, lazy):
+        forest.delete(ids)
+    n_postponed = lazy._forest.n_unbuilt
+    assert lazy.settle(budget=0) == n_postponed > 0
+    assert lazy.settle() == lazy._forest.n_unbuilt == 0
+    assert lazy.settle(budget=1e300) == 0
+    assert lazy.check() is None
+    assert same_shares(lazy.predict_proba(data.X), eager.predict_proba(data.X))
+    assert lazy.fingerprint() == eager.fingerprint()
+
+
+def test_large_subtrees_are_settled_level_by_level_and_end_the_same() -> None:
+    """A root of more rows than are grown in one go is postponed as a whole."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(10_000, 3)).astype(np.float32)
+    y = (X[:, 0] + random.normal(size=len(X)) > 0).astype(int)
+    forests = [DareForestClassifier(n_estimators=2, max_depth=6, random_state=1, lazy=lazy) for lazy in (False, True)]
+    eager, lazy = (forest.fit(X, y) for forest in forests)
+    for forest in (eager, lazy):
+        forest.delete(list(range(2_000)))
+    assert lazy._forest.n_unbuilt > 0
+    assert lazy.settle() == 0
+    assert lazy.fingerprint() == eager.fingerprint()
+
+
+@pytest.mark.parametrize("budget", [-1, math.nan, "soon", None, True])
+def test_budget_that_is_no_time_is_refused(budget: Any) -> None:
+    """The message names it."""
+    forest = fitted_on(rows_of(40), lazy=True)
+    with pytest.raises(InvalidInputError, match=re.escape(f"infinity, but is {budget!r}")):
+        forest.settle(budget)
+
+
 @pytest.mark.parametrize(
     "read",
     [
+        lambda forest: forest.settle() or forest.fingerprint(),
         lambda forest: forest.fingerprint(),
         lambda forest: (forest.verify().matches, forest.fingerprint()),
         lambda forest: (forest.verify().fingerprint, forest.tree_nodes(3)),
@@ -766,7 +807,7 @@ def test_lazy_forest_postpones_and_ends_as_the_eager_one() -> None:
         lambda forest: forest.delete(list(range(300, 320))).ids,
         lambda forest: forest.add(rows_of(5, seed=9).X, rows_of(5, seed=9).y, ids=range(900, 905)).ids,
     ],
-    ids=["fingerprint", "verify", "one tree", "all trees", "predictions", "delete", "add"],
+    ids=["settle", "fingerprint", "verify", "one tree", "all trees", "predictions", "delete", "add"],
 )
 def test_whatever_reads_a_lazy_forest_first_sees_the_eager_one(read: Any) -> None:
     """After two batches with nothing built in between."""

@@ -73,6 +73,26 @@ def assert_goes_on_alike(loaded: DareForestClassifier, forest: DareForestClassif
     assert loaded.verify()
 
 
+def test_settled_forest_from_a_file_has_the_statistics_of_large_nodes_again() -> None:
+    """Files have none. What follows is the same with them and without."""
+    random = np.random.default_rng(2)
+    X = random.normal(size=(3_000, 4)).astype(np.float32)
+    y = (X[:, 0] + random.normal(size=len(X)) > 0).astype(int)
+    forest = DareForestClassifier(n_estimators=3, max_depth=8, random_state=4).fit(X, y)
+    loaded, settled = copied(forest), copied(forest)
+    assert loaded.memory_usage().decision_stats < 1_000
+    assert settled.settle() == 0
+    n_bytes = settled.memory_usage().decision_stats
+    assert 1_000 < n_bytes < forest.memory_usage().decision_stats  # small nodes get theirs when rows pass
+    assert settled.settle() == 0
+    assert settled.memory_usage().decision_stats == n_bytes
+    assert settled.check() is None
+    for row_id in (5, 2_000, 17):
+        reports = {its.delete([row_id]).n_rows_retrained for its in (forest, loaded, settled)}
+        assert len(reports) == 1
+    assert settled.fingerprint() == loaded.fingerprint() == forest.fingerprint()
+
+
 def sections_of(forest: DareForestClassifier) -> dict[str, bytes]:
     """What the file of a forest consists of."""
     return {name: bytes(data) for name, data in read_container(memoryview(forest.to_bytes())).items()}

@@ -147,6 +147,7 @@ void bind_params(nb::module_& m) {
         .def_rw("min_cached_rows", &Tuning::min_cached_rows)
         .def_rw("max_bytes_per_row", &Tuning::max_bytes_per_row)
         .def_rw("reserve", &Tuning::reserve)
+        .def_rw("min_settled_rows", &Tuning::min_settled_rows)
         .def_rw("min_alternate_rows", &Tuning::min_alternate_rows)
         .def_rw("max_alternate_share", &Tuning::max_alternate_share)
         .def_rw("max_batch_beside_alternates", &Tuning::max_batch_beside_alternates)
@@ -242,6 +243,13 @@ void bind_updates(nb::class_<Forest>& forest) {
                 self.compact({n_threads, false});
             },
             "n_threads"_a)
+        .def(
+            "settle",
+            [](Forest& self, double seconds, std::size_t n_threads) {
+                InCore const unlocked;
+                return self.settle(std::chrono::duration<double>(seconds), {n_threads, false});
+            },
+            "seconds"_a, "n_threads"_a)
         .def(
             "deletion_cost",
             [](Forest& self, Ids ids, std::size_t n_threads, bool lazy) {

@@ -1,6 +1,7 @@
 #include "forest.h"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <numeric>
 #include <type_traits>
@@ -441,6 +442,57 @@ void Forest::build_all(std::size_t n_threads) {
     mutation.done();
 }
 
+std::size_t Forest::settle(std::chrono::duration<double> budget, Execution const& how) {
+    constexpr std::chrono::milliseconds kTurn{20};  // of ours, before others get theirs
+    // So long that nobody waits for its end, and so short that clocks can add it.
+    constexpr std::chrono::duration<double> kForever = std::chrono::hours(24 * 365);
+    auto const end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min(budget, kForever));
+    for (;;) {
+        Writing const lock = writing(how);
+        auto const is_settled = [](Tree const& tree) { return tree.n_unbuilt() == 0 && !tree.lacks_stats(); };
+        if (Clock::now() >= end || std::ranges::all_of(trees_, is_settled))
+            return count_unbuilt();
+        auto const end_of_turn = std::min(end, Clock::now() + kTurn);
+        Mutation mutation(*this);
+        for_each_tree(how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
+            if (is_settled(trees_[t]))
+                return;
+            expand_until(trees_[t], end_of_turn, scratch);
+            if (trees_[t].lacks_stats() && Clock::now() < end_of_turn)
+                make_stats(trees_[t], scratch);
+            tidy(trees_[t]);
+        });
+        mutation.done();
+    }
+}
+
+// Makes the statistics that a tree lacks.
+void Forest::make_stats(Tree& tree, ThreadScratch& scratch) const {
+    Pool<RowGroup>::Loan const rows(scratch.row_groups);
+    tree.gather(Tree::kRoot, {}, data_, *rows, scratch.tree);
+    grower(scratch).make_stats(tree, Tree::kRoot, Rows{rows->slots, rows->ends}, tree.root());
+    tree.set_lacks_stats(false);
+}
+
+// Builds what was postponed in a tree until it is time to stop: large subtrees level by level, so that this is seen
+// soon.
+void Forest::expand_until(Tree& tree, Clock::time_point end, ThreadScratch& scratch) const {
+    constexpr Count kMostAtOnce = 4096;
+    std::vector<std::pair<NodeIndex, NodePath>> pending{{Tree::kRoot, tree.root()}};
+    while (!pending.empty() && tree.n_unbuilt() > 0) {
+        auto const [index, path] = pending.back();
+        pending.pop_back();
+        if (Node const node = tree.node(index); node.kind == NodeKind::unbuilt) {
+            if (Clock::now() >= end)
+                return;
+            grower(scratch).expand(tree, index, path, node.n_rows() > kMostAtOnce);
+        }
+        if (Node const node = tree.node(index); node.is_split())
+            for (Side const side : {Side::left, Side::right})
+                pending.emplace_back(node.child(side), path.child(side));
+    }
+}
+
 void Forest::expand_all(Tree& tree, ThreadScratch& scratch) const {
     std::vector<std::pair<NodeIndex, NodePath>> pending{{Tree::kRoot, tree.root()}};
     while (!pending.empty()) {
@@ -453,6 +505,28 @@ void Forest::expand_all(Tree& tree, ThreadScratch& scratch) const {
             for (Side const side : {Side::left, Side::right})
                 pending.emplace_back(node.child(side), path.child(side));
     }
+}
+
+// Whether some of these rows arrive at a subtree that was postponed.
+bool Forest::reaches_unbuilt(Matrix const& rows, std::size_t n_threads) const {
+    std::vector<Tree const*> trees;
+    for (Tree const& tree : trees_)
+        if (tree.n_unbuilt() > 0)
+            trees.push_back(&tree);
+    if (trees.empty())
+        return false;
+    std::atomic<bool> has_found = false;
+    for_dense_chunks(rows, data_.schema(), 1, n_threads, [&](DenseRows const& dense, std::size_t) {
+        for (std::size_t row = 0; row < dense.n_rows() && !has_found; ++row)
+            for (Tree const* const tree : trees) {
+                auto const [leaf] = leaves_of<1>(GrownTree(*tree, {}), dense.block(row));
+                if (tree->node(static_cast<NodeIndex>(leaf)).kind == NodeKind::unbuilt) {
+                    has_found = true;
+                    break;
+                }
+            }
+    });
+    return has_found;
 }
 
 // Builds as much of the tree as these rows need to find their leaves.
@@ -488,7 +562,7 @@ void Forest::expand_reached(Tree& tree, Matrix const& rows, ThreadScratch& scrat
 ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
     {
         Reading const lock = reading();
-        if (!trees_.empty() && count_unbuilt() == 0)
+        if (!trees_.empty() && !reaches_unbuilt(rows, how.n_threads))
             return predict_built(rows, how.n_threads);
     }
     Writing const lock = writing(how);
@@ -625,6 +699,7 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
     Arrival arrival(*this, {stored.ids, matrix, stored.votes}, {}, how.n_threads);
     make_trees(arrival.slots(), how, progress, [&](std::size_t t, Tree& tree, RowGroup& its_rows, Grower& its_grower) {
         read_tree(trees[t], tree, its_rows, its_grower, data_.n_attributes());
+        tree.set_lacks_stats(true);
     });
     arrival.stay();
     mutation.done();

@@ -1,12 +1,13 @@
 // The forest: trees, the rows they were grown from, and threads. The whole interface that the bindings see.
 //
-// Every call sees the forest before or after an update, never in between. Predictions run side by side; a call that
-// changes anything, a postponed subtree included, runs alone.
+// Every call sees the forest before or after an update, never in between. Predictions run side by side, also beside
+// postponed subtrees that they do not reach; a call that changes anything, a postponed subtree included, runs alone.
 //
 // The trees follow from the rows. So a call that fails half way, for want of memory or because `progress` threw, leaves
 // the rows as they were before and no trees, and the next call that needs trees grows them again.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -90,6 +91,10 @@ public:
 
     // Gives back all memory that a forest freshly fitted on the same rows would not take. Changes nothing else.
     void compact(Execution const& how);
+
+    // Grows what lazy updates have postponed, and makes the statistics that a file has not, for about so many seconds
+    // at the most; how many subtrees are left unbuilt. Others that wait for the forest get their turns meanwhile.
+    std::size_t settle(std::chrono::duration<double> budget, Execution const& how);
 
     // What delete_rows would return; nothing changes.
     [[nodiscard]] UpdateCost deletion_cost(std::span<RowId const> ids, Execution const& how);
@@ -178,6 +183,10 @@ private:
     [[nodiscard]] std::size_t count_unbuilt() const;
     void build_all(std::size_t n_threads);
     void expand_all(Tree& tree, ThreadScratch& scratch) const;
+    using Clock = std::chrono::steady_clock;
+    void expand_until(Tree& tree, Clock::time_point end, ThreadScratch& scratch) const;
+    void make_stats(Tree& tree, ThreadScratch& scratch) const;
+    [[nodiscard]] bool reaches_unbuilt(Matrix const& rows, std::size_t n_threads) const;
     void expand_reached(Tree& tree, Matrix const& rows, ThreadScratch& scratch) const;
     [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
     [[nodiscard]] std::vector<Tree const*> trees_with_rows() const;

@@ -312,6 +312,13 @@ def is_lazy(lazy: bool) -> bool:
     raise InvalidInputError(f"lazy must be True or False, but is {lazy!r}.")
 
 
+def seconds_of(budget: float) -> float:
+    """A number of seconds, or infinity."""
+    if isinstance(budget, NUMBER) and not isinstance(budget, bool | np.bool_) and budget >= 0:  # NaN is not
+        return float(budget)
+    raise InvalidInputError(f"budget must be a number of seconds, 0 or more, or infinity, but is {budget!r}.")
+
+
 def extended_classes(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """The classes with labels not seen before at the end, and the numbers of these labels among them."""
     dtype = _common_type(known, labels)

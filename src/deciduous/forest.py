@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -31,6 +32,7 @@ from ._validation import (
     label_array,
     n_threads,
     non_negative_integer,
+    seconds_of,
     seed_from,
 )
 from .errors import EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
@@ -466,6 +468,17 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         check_is_fitted(self)
         use = self._forest.memory()
         return MemoryUse(use.data, use.structure, use.decision_stats, use.leaf_stats)
+
+    def settle(self, budget: float = math.inf) -> int:
+        """Make up for work that was left for later; how many subtrees are unbuilt still.
+
+        That is: subtrees that deletions and additions with `lazy=True` postponed, and after loading the statistics that
+        make deletions fast, which no file has. It is meant for idle times: it stops after about `budget` seconds, or
+        when the statistics of a tree are done, and other threads get their turns meanwhile. What the forest predicts
+        stays the same.
+        """
+        check_is_fitted(self)
+        return self._forest.settle(seconds_of(budget), n_threads(self.n_jobs))
 
     def compact(self) -> MemoryUse:
         """Give back what `fit` on the same rows would not take; what is in use then. Nothing else changes.

@@ -1,6 +1,7 @@
 // Every call of the core with every one of its allocations failing in turn: it throws std::bad_alloc, and afterwards
 // the forest is the one before or after the call, and goes on.
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -73,6 +74,7 @@ public:
         params_.seed = number;
         tuning_.min_cached_rows = 4;
         tuning_.max_bytes_per_row = 1000;
+        tuning_.min_settled_rows = 4;
         tuning_.min_alternate_rows = 4;
         tuning_.max_codes = 20;  // so that columns become plain on the way
         tuning_.max_postponed_rows = 20;
@@ -96,6 +98,7 @@ public:
         });
         attempt_on_fitted("update", [&](Forest& forest) { forest.update_rows(replaced, coming, classes(3), how, {}); });
         attempt_on_fitted("compact", [&](Forest& forest) { forest.compact(how); });
+        attempt_on_fitted("settle", [&](Forest& forest) { (void)forest.settle(std::chrono::hours(1), how); });
         attempt_on_fitted("deletion_cost", [&](Forest& forest) { (void)forest.deletion_cost(some, how); });
         attempt_on_fitted("deletion_costs", [&](Forest& forest) { (void)forest.deletion_costs(some, how); });
         attempt_on_fitted("predict", [&](Forest& forest) { (void)forest.predict(matrix(first_), how); });
@@ -119,6 +122,7 @@ public:
             std::vector<std::span<std::uint8_t const>> const spans(trees.begin(), trees.end());
             Forest restored(params_, tuning_, Schema(kCategories), classes(2));
             restored.restore(row_bytes, spans, how, {});
+            (void)restored.settle(std::chrono::hours(1), how);
         });
         // After a failure the trees may have to be grown again, and that may fail, too.
         attempt(

@@ -232,6 +232,7 @@ private:
     void draw_tuning() {
         tuning_.min_cached_rows = static_cast<std::uint32_t>(one_in(3) ? 1 : pick(2, 64));
         tuning_.max_bytes_per_row = static_cast<std::uint32_t>(one_in(3) ? pick(1, 64) : 1000000);
+        tuning_.min_settled_rows = static_cast<std::uint32_t>(one_in(2) ? 0 : pick(1, 100));
         tuning_.min_alternate_rows = static_cast<std::uint32_t>(one_in(2) ? 1 : pick(2, 300));
         tuning_.max_alternate_share = one_in(3) ? 0.3 : 3.0;
         tuning_.max_postponed_rows = static_cast<std::uint32_t>(one_in(2) ? 512 : pick(0, 50));

@@ -1,6 +1,7 @@
 // A randomised history of every operation of the core on hostile data, compared with fresh fits. Built in debug mode,
 // and under the address, undefined-behaviour and thread sanitizers, where Python would be in the way.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -38,6 +39,8 @@ public:
         for (int step = 0; step < 25; ++step) {
             if (pick(0, 9) == 0)
                 forest->compact(execution());
+            else if (pick(0, 9) == 0)
+                (void)forest->settle(std::chrono::milliseconds(pick(0, 2)), execution());
             else if (pick(0, 3) == 0)
                 replace(*forest, 40);
             else if (rows_.size() > 3 && hostile_.one_in(5))
@@ -218,6 +221,7 @@ private:
             remove(forest, 1);
             add(forest, 2);
             replace(forest, 2);
+            (void)forest.settle(std::chrono::milliseconds(i), {1, false});
             forest.compact({1, false});
         }
     }

@@ -11,12 +11,8 @@
 
 namespace deciduous::kernels {
 
-// Numbers that are compared with all others come in groups of so many.
+// The most numbers that a vector holds: so many are drawn at a time, and may be read and written behind others.
 inline constexpr std::size_t kLanes = 16;
-
-[[nodiscard]] constexpr std::size_t whole_vectors(std::size_t n) {
-    return (n + kLanes - 1) / kLanes * kLanes;
-}
 
 struct Range {
     Ordered lowest;
@@ -81,9 +77,6 @@ struct Set {
     // Of the kLanes points from number `first` on of a window (docs/algorithm.md, 2.6), those in the range, rounded
     // down; how many they are. There is room for kLanes more.
     std::size_t (*draw_arrivals)(Window const& window, std::uint64_t first, Value* arrivals);
-
-    // The places of the numbers from one bound to another; how many they are. There is room for kLanes more than all.
-    std::size_t (*find_within)(Ordered from, Ordered to, Ordered const* numbers, std::size_t n, std::uint32_t* places);
 
     // Marks are bits, 64 to a word. A mark for each of n numbers: whether it is at or below the threshold, …
     void (*mark_below)(Ordered threshold, Ordered const* numbers, std::size_t n, std::uint64_t* marks);

@@ -61,7 +61,6 @@ struct Avx2 {
     static std::uint32_t bits(Mask mask) {
         return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(mask)));
     }
-    static bool any(Mask mask) { return bits(mask) != 0; }
 
     using Counter = std::uint32_t;
     static void count(Mask mask, Counter& counter) {

@@ -35,7 +35,6 @@ struct Avx512 {
     static Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
     static Mask without(Mask a, Mask b) { return static_cast<Mask>(a & ~b); }
     static std::uint32_t bits(Mask mask) { return mask; }
-    static bool any(Mask mask) { return mask != 0; }
 
     using Counter = std::uint32_t;
     static void count(Mask mask, Counter& counter) { counter += static_cast<std::uint32_t>(_mm_popcnt_u32(mask)); }

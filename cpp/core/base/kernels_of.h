@@ -17,13 +17,13 @@ namespace {
 
 // `Vectors` has: kWidth, how many numbers a vector holds; `load`, and `load_first` for the first few with zeros behind;
 // `all`, one number many times; `sum`, `difference`, `least` and `most` of two vectors; `greater` and `equal`, which
-// give a mask; `first`, a mask of the first few; `both` of two masks; `bits` of a mask, and `any`, whether it has some;
-// a `Counter`, with `count` for what is in a mask, and `total`; `select` of two vectors by a mask; `least_where` and
-// `most_where`, which take new numbers into account where a mask says so, and `more_where`, which adds one there;
-// `keep`, which stores the numbers that some bits tell one behind the other, whatever is written behind them, and tells
-// how many, and `keep_words`, the same for numbers of twice the size; `test_words`, which tells the words of a vector
-// that have a bit, and `varying_words`, those that have some bits of a set, but not all of them; `lowest` and `highest`
-// number of a vector; and `spread_bits` and `gather_bits`.
+// give a mask; `first`, a mask of the first few; `both` and `either` of two masks, and one `without` the other; `bits`
+// of a mask; a `Counter`, with `count` for what is in a mask, and `total`; `select` of two vectors by a mask;
+// `least_where` and `most_where`, which take new numbers into account where a mask says so, and `more_where`, which
+// adds one there; `keep`, which stores the numbers that some bits tell one behind the other, whatever is written behind
+// them, and tells how many, and `keep_words`, the same for numbers of twice the size; `test_words`, which tells the
+// words of a vector that have a bit, and `varying_words`, those that have some bits of a set, but not all of them;
+// `lowest` and `highest` number of a vector; and `spread_bits` and `gather_bits`.
 template <typename Vectors>
 struct KernelsOf {
     using Vector = typename Vectors::Vector;
@@ -396,25 +396,6 @@ struct KernelsOf {
         return n;
     }
 
-    static std::size_t find_within(Ordered from, Ordered to, Ordered const* numbers, std::size_t n,
-                                   std::uint32_t* places) {
-        Vector const low = Vectors::all(from);
-        Vector const high = Vectors::all(to);
-        Vector const steps = Vectors::load(kSteps.data());
-        std::size_t n_found = 0;
-        std::size_t begin = 0;
-        for_each_vector(numbers, n, [&](Vector those, auto mask) {
-            auto const is_outside = Vectors::either(Vectors::greater(low, those), Vectors::greater(those, high));
-            auto const is_within = Vectors::without(mask, is_outside);
-            if (Vectors::any(is_within))  // few are wanted, so most vectors have none of them
-                n_found +=
-                    Vectors::keep(places + n_found, Vectors::sum(Vectors::all(static_cast<Ordered>(begin)), steps),
-                                  Vectors::bits(is_within));
-            begin += kWidth;
-        });
-        return n_found;
-    }
-
     // A mark for each of n numbers: whether `is_marked(those, i)`, asked for vectors of numbers from place i on.
     template <typename IsMarked>
     static void mark(Ordered const* numbers, std::size_t n, std::uint64_t* marks, IsMarked const& is_marked) {
@@ -755,7 +736,6 @@ struct KernelsOf {
             .keep_values_ranked = keep_values_ranked,
             .find_bound = find_bound,
             .draw_arrivals = draw_arrivals,
-            .find_within = find_within,
             .mark_below = mark_below,
             .mark_equal = mark_equal,
             .mark_repeated = mark_repeated,

@@ -42,12 +42,6 @@ struct Plain {
         Vector const weighted = mask & Vector{1, 2, 4, 8};
         return static_cast<std::uint32_t>(weighted[0] + weighted[1] + weighted[2] + weighted[3]);
     }
-    static bool any(Mask mask) {
-        std::uint64_t halves[2];
-        std::memcpy(halves, &mask, sizeof halves);
-        return (halves[0] | halves[1]) != 0;
-    }
-
     using Counter = Vector;
     static void count(Mask mask, Counter& counter) { counter -= mask; }
     static std::uint32_t total(Counter counter) {

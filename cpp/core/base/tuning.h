@@ -13,6 +13,10 @@ struct Tuning {
     // Valid candidates cached beyond the k sampled ones, so that an invalidated one has a successor at hand.
     std::uint32_t reserve = 1;
 
+    // Files have no statistics. After loading, those of splits over at least this many rows are made in idle times;
+    // smaller ones get theirs when the first row passes.
+    std::uint32_t min_settled_rows = 500;
+
     // Children of splits over at least this many rows are set aside when the split loses, as long as all that is set
     // aside in a tree has at most this many times the rows of the forest.
     std::uint32_t min_alternate_rows = 2000;
@@ -30,9 +34,9 @@ struct Tuning {
     std::uint32_t max_rows_with_bits = 1U << 18;
     // Sorting the rows takes about as long as looking so many candidates up in them, or one for so many rows.
     std::uint32_t look_ups_per_sort = 80;
-    std::uint32_t rows_per_look_up = 12;
+    std::uint32_t rows_per_look_up = 10;
     // Codes of a column are counted where there are at least this many rows for each.
-    std::uint32_t rows_per_code = 1;
+    std::uint32_t rows_per_code = 2;
 
     // Columns of at most this many distinct values, 256 at the most, are kept as a byte per row with a dictionary.
     std::uint32_t max_codes = 256;

@@ -91,7 +91,7 @@ void Table::sort(NodeRows const& node, ClassValues& values) {
         std::fill_n(n_before_.data(), n_classes_, Count{0});
     } else {
         sort_rows(node, sorted);
-        find_sets(n_rows);
+        find_sets(node);
         kernels::chosen->mark_repeated(sorted, n_rows, repeated_.data());
     }
     are_repeated_ = std::any_of(repeated_.data(), repeated_.data() + n_words, [](auto word) { return word != 0; });
@@ -125,11 +125,14 @@ void Table::sort_rows(NodeRows const& node, Ordered* values) {
 }
 
 // The sets of the rows of each class.
-void Table::find_sets(std::size_t n_rows) {
-    std::size_t const n_words = n_words_of(n_rows);
-    for (std::size_t y = 0; y < n_classes_; ++y)
-        kernels::chosen->mark_equal(static_cast<Ordered>(y), reinterpret_cast<Ordered const*>(labels_.data()), n_rows,
-                                    sets_.data() + y * n_words);
+void Table::find_sets(NodeRows const& node) {
+    std::size_t const n_words = n_words_of(node.size());
+    std::fill_n(sets_.data(), n_classes_ * n_words, std::uint64_t{0});
+    node.for_each_class([&](std::size_t y, std::size_t begin, std::size_t end) {
+        if (begin < end)  // there may be many classes, and few of them here
+            kernels::chosen->mark_equal(static_cast<Ordered>(y), reinterpret_cast<Ordered const*>(labels_.data()),
+                                        node.size(), sets_.data() + y * n_words);
+    });
     kernels::chosen->count_before(sets_.data(), n_classes_, n_words, n_before_.data());
 }
 

@@ -47,7 +47,7 @@ public:
 
 private:
     void sort_rows(NodeRows const& node, Ordered* values);
-    void find_sets(std::size_t n_rows);
+    void find_sets(NodeRows const& node);
     void join_repeated(Ordered const* sorted, std::size_t n_rows);
     void add_weights(NodeRows const& node, Ordered const* sorted);
     void find_only();

@@ -87,6 +87,23 @@ void Grower::grow_children(Tree& tree, NodeIndex node, Rows const& rows, NodePat
     }
 }
 
+void Grower::make_stats(Tree& tree, NodeIndex node, Rows const& rows, NodePath path) {
+    Node const its = tree.node(node);
+    if (!its.is_split() || rows.size() < decider_.tuning().min_settled_rows)
+        return;
+    with_rows(rows, [&](Rows its_rows) {
+        ActiveAttributes::Scope const scope(scratch_.active);
+        if (tree.stats(its) == nullptr) {
+            Decision const decision = decider_.decide(its_rows, decider_.look_at(its_rows, path.key), path);
+            if (decision.stats != nullptr)
+                tree.set_stats(node, *decision.stats);
+        }
+        auto const [left, right] = divide(its_rows, its.attribute, its.threshold(), path.depth);
+        make_stats(tree, its.child(Side::left), left, path.child(Side::left));
+        make_stats(tree, its.child(Side::right), right, path.child(Side::right));
+    });
+}
+
 // Which rows of a small node go left.
 RowSet Grower::left_of(Rows const& rows, Attribute attribute, Value threshold) {
     if (auto const held = data_.values_of_bits(attribute)) {

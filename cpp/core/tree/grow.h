@@ -30,6 +30,9 @@ public:
     // Grows the children of a split of these rows.
     void grow_children(Tree& tree, NodeIndex node, Rows const& rows, NodePath path, bool leave_unbuilt);
 
+    // Makes the statistics of large splits that have none. The rows, those of the node, are permuted.
+    void make_stats(Tree& tree, NodeIndex node, Rows const& rows, NodePath path);
+
     // The rows of both children of a node at this depth.
     [[nodiscard]] std::pair<Rows, Rows> divide(Rows const& rows, Attribute attribute, Value threshold,
                                                std::uint32_t depth);

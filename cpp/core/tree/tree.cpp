@@ -359,6 +359,7 @@ void Tree::widen(std::size_t n_classes) {
             drop_stats(index);
     blocks_ = std::move(wide);
     n_classes_ = n_classes;
+    lacks_stats_ = true;
 }
 
 void Tree::start(Key root, std::size_t n_classes) {
@@ -370,6 +371,7 @@ void Tree::start(Key root, std::size_t n_classes) {
     stats_.clear();
     free_stats_.clear();
     n_unbuilt_ = 0;
+    lacks_stats_ = false;
     alternates_ = {};
 }
 
@@ -387,7 +389,8 @@ Tree::Tree(Tree& other, Packed)
       blocks_(other.blocks_),
       stats_(std::make_move_iterator(other.stats_.begin()), std::make_move_iterator(other.stats_.end())),
       free_stats_(other.free_stats_),
-      n_unbuilt_(other.n_unbuilt_) {}
+      n_unbuilt_(other.n_unbuilt_),
+      lacks_stats_(other.lacks_stats_) {}
 
 bool Tree::is_wasteful(double max_waste) const {
     std::size_t const n_stats = stats_.size() - free_stats_.size();

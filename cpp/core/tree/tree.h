@@ -111,6 +111,10 @@ public:
 
     void widen(std::size_t n_classes);
 
+    // Whether large splits may have no statistics because nobody made them yet, as after loading.
+    [[nodiscard]] bool lacks_stats() const { return lacks_stats_; }
+    void set_lacks_stats(bool lacks_stats) { lacks_stats_ = lacks_stats; }
+
     // A tree that is still to be made by others.
     [[nodiscard]] static Tree unmade() { return {}; }
 
@@ -155,6 +159,7 @@ private:
     std::vector<SplitStats> stats_;
     std::vector<std::uint32_t> free_stats_;
     std::size_t n_unbuilt_ = 0;
+    bool lacks_stats_ = false;
     Alternates alternates_;
 };
 

@@ -110,21 +110,6 @@ TEST_CASE("values above, below and at others are counted, and the nearest ones a
             }
 }
 
-TEST_CASE("places of numbers within bounds are found, whichever vectors they are in") {
-    auto const values = numbers(500, 400);
-    for (auto const* const set : every_set())
-        for (Ordered const from : {-30, -20, 0, 300})
-            for (Ordered const to : {from, from + 3, 1000}) {
-                std::vector<std::uint32_t> places(values.size() + kernels::kLanes);
-                places.resize(set->find_within(from, to, values.data(), values.size(), places.data()));
-                std::vector<std::uint32_t> expected;
-                for (std::uint32_t i = 0; i < values.size(); ++i)
-                    if (from <= values[i] && values[i] <= to)
-                        expected.push_back(i);
-                CHECK(places == expected);
-            }
-}
-
 TEST_CASE("numbers at or below a threshold, and words with a bit, are marked") {
     for (auto const* const set : every_set())
         for (std::size_t const n : kSizes) {
@@ -282,6 +267,21 @@ TEST_CASE("few rows are sorted, and their classes are sets of places then") {
                 }
                 CHECK(found == expected);
             }
+}
+
+TEST_CASE("values of ranks within bounds are kept") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : kSizes) {
+            auto const values = numbers(n + kernels::kLanes, 1U << 30);
+            std::vector<Ordered> kept(values.size());
+            kept.resize(set->keep_values_ranked(values.data(), n, 77, -1'000'000'000, 500'000'000, kept.data()));
+            std::vector<Ordered> expected;
+            for (std::size_t i = 0; i < n; ++i)
+                if (Ordered const its = to_ordered(rank(77, float_bits(from_ordered(values[i]))));
+                    -1'000'000'000 <= its && its <= 500'000'000)
+                    expected.push_back(values[i]);
+            CHECK(kept == expected);
+        }
 }
 
 TEST_CASE("words of ranks within bounds are kept, with their ranks") {
