@@ -39,6 +39,12 @@ class Batch:
         return self.ids.tolist() if self.names is None else self.names
 
     @classmethod
+    def nothing(cls, n_columns: int, labels: NDArray[Any], n_counted: int | None) -> Batch:
+        """No rows, with labels of a type that need not be asked for."""
+        no_ids = np.empty(0, np.int64)
+        return cls(no_ids, np.empty((0, n_columns), np.float32), labels[:0], None, None, None, n_counted, no_ids)
+
+    @classmethod
     def checked(
         cls,
         rows: NDArray[np.float32],

@@ -85,7 +85,8 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     @contextmanager
     def _one_state(self) -> Iterator[None]:
         """Names, classes and rows are those of one moment within: updates by other threads wait."""
-        check_is_fitted(self)
+        if not hasattr(self, "_forest"):  # scikit-learn takes longer to see that than all else takes for a row
+            check_is_fitted(self)
         with self._lock:
             self._settle()
             yield

@@ -219,7 +219,7 @@ def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
             "Row ids are integers, unless `fit` got strings or UUIDs for all rows, but "
             f"{shown(map(repr, wrong))} came among them (type {given.dtype})."
         )
-    if int(given.max()) > LARGEST_ID:
+    if given.dtype.kind == "u" and int(given.max()) > LARGEST_ID:
         raise InvalidInputError(f"Row id {given.max()} is too large: ids go up to {LARGEST_ID}.")
     row_ids = np.ascontiguousarray(given, dtype=np.int64)
     if len(row_ids) == 1:
@@ -232,6 +232,8 @@ def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
 
 def _id_candidates(ids: ArrayLike | Iterable[int] | int) -> NDArray[Any]:
     """The ids as an array of integers if they are integers, of objects if not."""
+    if isinstance(ids, list) and all(type(i) is int and -LARGEST_ID <= i <= LARGEST_ID for i in ids):
+        return np.array(ids, dtype=np.int64)  # what most lists are, and single ids in particular
     if isinstance(ids, Iterable) and not hasattr(ids, "__array__") and not isinstance(ids, str | bytes):
         elements = np.array(list(ids), dtype=object)
     else:

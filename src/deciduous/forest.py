@@ -41,6 +41,8 @@ from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
 
 LEARNED_OF_COLUMNS = {"n_features_in_", "feature_names_in_"}  # what scikit-learn's checks of X write
 NO_IDS = np.empty(0, np.int64)
+NO_CODES = np.empty(0, np.uint32)
+NO_KEYS = np.empty((0, 16), np.uint8)
 
 
 class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[misc]
@@ -272,12 +274,12 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
 
         Give `ids` or `subjects`. An empty list changes nothing.
         """
-        check_is_fitted(self)
         ids = settled(ids)
         with self._one_state():
             row_ids = self._known_rows(ids, subjects)
             shown = self._names.shown_ids(row_ids.tolist())
-            return UpdateReport.from_core(shown, self._update("Deleting", row_ids, self._no_rows()))
+            nothing = Batch.nothing(len(self._columns), self.classes_, self._n_counted)
+            return UpdateReport.from_core(shown, self._update("Deleting", row_ids, nothing))
 
     def add(
         self,
@@ -337,9 +339,10 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
 
     def _update(self, what: str, leaving: NDArray[np.int64], batch: Batch) -> _core.UpdateCost:
         """Take rows out of the core and a batch in, and let what is known of rows and classes follow."""
-        labels = batch.labels if len(batch) else self.classes_[:0]  # no labels may be of any type
-        classes, codes = extended_classes(self.classes_, labels)
-        keys, weights = class_keys(classes), integers_of(self._class_weights, classes)
+        classes, codes, keys, weights = self.classes_, NO_CODES, NO_KEYS, None
+        if len(batch):
+            classes, codes = extended_classes(classes, batch.labels)
+            keys, weights = class_keys(classes), integers_of(self._class_weights, classes)
         how = n_threads(self.n_jobs), is_lazy(self.lazy)
         self._pending = PendingUpdate(self._forest.n_updates, leaving.tolist(), batch, self.classes_)
         try:
@@ -351,10 +354,6 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
                 )
         finally:
             self._settle()
-
-    def _no_rows(self) -> Batch:
-        nothing = np.empty((0, len(self._columns)), np.float32)
-        return self._batch(nothing, self.classes_[:0], [], None, None)
 
     def _batch(
         self, rows: NDArray[np.float32], y: ArrayLike, ids: Names | None, sample_weight: Any, subjects: Names | None
