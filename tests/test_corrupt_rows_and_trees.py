@@ -175,3 +175,22 @@ def test_trees_that_training_would_not_give_are_found_by_verify(tree: Tree) -> N
     data = changed(replace_tree(tree))
     assert outcome(data, updates=True) is None
     assert not DareForestClassifier.from_bytes(data).verify()
+
+
+def test_settling_a_forest_with_another_split_leaves_its_deletions_right() -> None:
+    """Statistics are those of the best split, so a node that has another one gets none; the first row mends it."""
+    random = np.random.default_rng(6)
+    X = random.normal(size=(2_000, 2)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    forest = DareForestClassifier(n_estimators=1, max_depth=1, max_features=None, random_state=1).fit(X, y)
+    parts = Model.parsed(forest.to_bytes())
+    parts.trees[0].thresholds[0] += 0.5
+    loaded = DareForestClassifier.from_bytes(parts.packed())
+    assert loaded.settle() == 0
+    assert loaded.check() is None
+    between = np.flatnonzero((X[:, 0] > 0) & (X[:, 0] < 0.5))[:20].tolist()  # on another side than in the file
+    for row_id in between:
+        loaded.delete([row_id])
+        assert loaded.check() is None
+    forest.delete(between)
+    assert loaded.fingerprint() == forest.fingerprint()

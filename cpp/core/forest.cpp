@@ -453,12 +453,15 @@ std::size_t Forest::settle(std::chrono::duration<double> budget, Execution const
         if (Clock::now() >= end || std::ranges::all_of(trees_, is_settled))
             return count_unbuilt();
         auto const end_of_turn = std::min(end, Clock::now() + kTurn);
+        std::atomic<bool> has_got_on = false;
         Mutation mutation(*this);
         for_each_tree(how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
-            if (is_settled(trees_[t]))
+            if (is_settled(trees_[t]) || (has_got_on && Clock::now() >= end_of_turn))
                 return;
-            expand_until(trees_[t], end_of_turn, scratch);
-            if (trees_[t].lacks_stats() && Clock::now() < end_of_turn)
+            has_got_on = true;
+            if (trees_[t].n_unbuilt() > 0)
+                expand_until(trees_[t], end_of_turn, scratch);
+            else
                 make_stats(trees_[t], scratch);
             tidy(trees_[t]);
         });
@@ -483,9 +486,9 @@ void Forest::expand_until(Tree& tree, Clock::time_point end, ThreadScratch& scra
         auto const [index, path] = pending.back();
         pending.pop_back();
         if (Node const node = tree.node(index); node.kind == NodeKind::unbuilt) {
-            if (Clock::now() >= end)
-                return;
             grower(scratch).expand(tree, index, path, node.n_rows() > kMostAtOnce);
+            if (Clock::now() >= end)  // not before, so that each turn gets on, however long it looks for work
+                return;
         }
         if (Node const node = tree.node(index); node.is_split())
             for (Side const side : {Side::left, Side::right})

@@ -204,7 +204,8 @@ private:
     bool is_torn_ = false;
     mutable FairSharedMutex mutex_;
 
-    // The trees with rows, laid out when many rows were predicted, until the next change.
+    // The trees with rows, laid out when many rows were predicted, until the next change. What is unbuilt is a leaf
+    // there, and rows that would reach it build it first, which is a change.
     mutable std::vector<FlatTree> flat_trees_;
     mutable std::mutex flat_trees_mutex_;
 

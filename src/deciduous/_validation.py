@@ -29,6 +29,7 @@ INTEGER = (int, np.integer)
 NUMBER = (int, float, np.integer, np.floating, np.bool_)
 NUMERIC = "biuf"  # kinds of dtypes
 FEW_LABELS = 20
+FOREVER = 2**60  # seconds
 
 
 def float32_matrix(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
@@ -317,7 +318,7 @@ def is_lazy(lazy: bool) -> bool:
 def seconds_of(budget: float) -> float:
     """A number of seconds, or infinity."""
     if isinstance(budget, NUMBER) and not isinstance(budget, bool | np.bool_) and budget >= 0:  # NaN is not
-        return float(budget)
+        return float(min(budget, FOREVER))
     raise InvalidInputError(f"budget must be a number of seconds, 0 or more, or infinity, but is {budget!r}.")
 
 

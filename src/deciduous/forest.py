@@ -471,10 +471,10 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     def settle(self, budget: float = math.inf) -> int:
         """Make up for work that was left for later; how many subtrees are unbuilt still.
 
-        That is: subtrees that deletions and additions with `lazy=True` postponed, and after loading the statistics that
-        make deletions fast, which no file has. It is meant for idle times: it stops after about `budget` seconds, or
-        when the statistics of a tree are done, and other threads get their turns meanwhile. What the forest predicts
-        stays the same.
+        That is: subtrees that deletions and additions with `lazy=True` postponed, and the statistics that make
+        deletions fast, which are gone after loading and after a new class came. It is meant for idle times. It ends
+        after about `budget` seconds; the statistics of one tree are made in one go. Other threads get their turns
+        meanwhile. What the forest predicts stays the same.
         """
         check_is_fitted(self)
         return self._forest.settle(seconds_of(budget), n_threads(self.n_jobs))

@@ -40,7 +40,8 @@ struct Set {
     // The range of at least one value.
     Range (*find_range)(Ordered const* values, std::size_t n);
 
-    // Sorts values, with a label for each. There is room for kLanes more behind them, and as much beside.
+    // Sorts values, among which the lowest integer is once at most, with a label for each. There is room for kLanes
+    // more behind them, and as much beside.
     void (*sort)(Ordered* values, std::uint32_t* labels, std::size_t n, Ordered* values_beside,
                  std::uint32_t* labels_beside);
 
@@ -82,7 +83,7 @@ struct Set {
     void (*mark_below)(Ordered threshold, Ordered const* numbers, std::size_t n, std::uint64_t* marks);
     // … whether it is this one, …
     void (*mark_equal)(Ordered wanted, Ordered const* numbers, std::size_t n, std::uint64_t* marks);
-    // … whether the next one, of at least two and with kLanes more behind them, is the same; …
+    // … whether the next one, of at least one and with kLanes more behind them, is the same; …
     void (*mark_repeated)(Ordered const* numbers, std::size_t n, std::uint64_t* marks);
     // … and for each of n words, whether it has this bit.
     void (*mark_bit)(std::uint64_t const* words, std::size_t n, unsigned bit, std::uint64_t* marks);

@@ -495,18 +495,13 @@ struct KernelsOf {
     }
 
     static std::size_t list_marked(std::uint64_t const* marks, std::size_t n_words, std::uint32_t* places) {
-        Vector const steps = Vectors::load(kSteps.data());
+        Vector const steps = Vectors::load(kSteps);
         return for_each_marked(marks, n_words, [&](std::size_t n, std::size_t i, std::uint32_t bits) {
             return Vectors::keep(places + n, Vectors::sum(Vectors::all(static_cast<Ordered>(i)), steps), bits);
         });
     }
 
-    static constexpr auto kSteps = [] {
-        std::array<Ordered, kWidth> steps{};
-        for (std::size_t i = 0; i < kWidth; ++i)
-            steps[i] = static_cast<Ordered>(i);
-        return steps;
-    }();
+    static constexpr Ordered kSteps[kLanes] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
     // Calls `take(n, i, bits)` for each vector that has marks: n were taken before, and the vector begins at place i.
     // How many were taken.

@@ -13,8 +13,8 @@ struct Tuning {
     // Valid candidates cached beyond the k sampled ones, so that an invalidated one has a successor at hand.
     std::uint32_t reserve = 1;
 
-    // Files have no statistics. After loading, those of splits over at least this many rows are made in idle times;
-    // smaller ones get theirs when the first row passes.
+    // Files have no statistics, and a new class makes them void. Those of splits over at least this many rows are then
+    // made in idle times; smaller ones get theirs when the first row passes.
     std::uint32_t min_settled_rows = 500;
 
     // Children of splits over at least this many rows are set aside when the split loses, as long as all that is set

@@ -89,6 +89,12 @@ public:
     // Overwrites the slot's value; a dictionary entry that no row uses any more is overwritten too.
     void clear(Slot slot);
 
+    // Overwrites what a slot may have got that was given nothing yet, when the column became plain.
+    void clear_ungiven(Slot slot) {
+        if (!is_coded_)
+            values_[slot] = 0;
+    }
+
     [[nodiscard]] Value operator[](Slot slot) const { return is_coded_ ? values_[codes_[slot]] : values_[slot]; }
 
     [[nodiscard]] bool is_coded() const { return is_coded_; }

@@ -54,9 +54,12 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
         fill(slots, rows, n_given, n_useful);
         fill_bits(slots, n_useful);
     } catch (...) {
-        for (std::size_t column = 0; column < columns_.size(); ++column)
+        for (std::size_t column = 0; column < columns_.size(); ++column) {
             for (Slot const slot : std::span(slots).first(n_given[column]))
                 columns_[column].clear(slot);
+            for (Slot const slot : std::span(slots).subspan(n_given[column]))
+                columns_[column].clear_ungiven(slot);
+        }
         row_bits_.forget_widened(schema_, columns_);  // a column may be plain now
         free_slots_.insert(free_slots_.end(), slots.begin(), slots.end());
         throw;

@@ -37,9 +37,9 @@ public:
         Value next;           // kNoValue if the value is the largest
         Rank rank;            // as a candidate
         std::uint32_t place;  // of its counts
-        bool is_lower_known =
-            true;  // of a cut that was looked up: whose rows are counted, the lower or the higher one's
-        bool is_candidate = false;  // of the same: whether it is valid
+        // Of a cut that was looked up: whose rows are counted, the lower or the higher one's, and whether it is valid.
+        bool is_lower_known = true;
+        bool is_candidate = false;
     };
 
     bool are_boundaries = false;
@@ -158,7 +158,7 @@ struct ScanScratch {
 
     ClassValues values;
     Table table;
-    std::vector<Ordered> ranks;
+    WipedVector<Ordered> ranks;  // which tell of values to whoever knows the keys
     // Marks of values of the table.
     Marks valid;
     Marks marked;
@@ -167,10 +167,10 @@ struct ScanScratch {
     Marks within;
     Marks gathered;
     Marks spread;
-    std::vector<RowSet> low_rows;  // of attributes of two values
+    WipedVector<RowSet> low_rows;  // of attributes of two values
     std::vector<std::uint32_t> sampled_places;
     std::vector<std::uint32_t> cut_places;
-    std::vector<Ordered> valid_ranks;
+    WipedVector<Ordered> valid_ranks;
     ScratchBuffer<Ordered> valid_values;
     std::vector<Count> left;
     std::vector<std::uint8_t> is_linked;  // cuts of a record whose values are those of neighbours
@@ -186,7 +186,7 @@ struct ScanScratch {
         std::array<Count, kernels::kLanes> n;
         std::array<Ordered, kernels::kLanes> nearest;
     };
-    std::vector<Beyond> beyond;
+    WipedVector<Beyond> beyond;
     ScratchBuffer<Value> arrivals;
 
     // Overwrites values of rows, some of which may just have been deleted.
@@ -201,6 +201,10 @@ struct ScanScratch {
         values_beside.wipe_written();
         wipe(here.data(), here.size());
         wipe(low_rows.data(), low_rows.size());
+        for (auto* const its : {&ranks, &valid_ranks}) {
+            its->resize(its->capacity());
+            wipe(its->data(), its->size());
+        }
         wipe(beyond.data(), beyond.size());
         arrivals.wipe_written();
     }

@@ -27,7 +27,7 @@ struct TwoValues {
 // Appends the candidates of attributes that have two values on a node of few rows. `rank_of(values, low)` tells the
 // rank of one with these values and these rows at the lower one.
 template <typename RankOf>
-void append_pairs(NodeRows const& node, std::span<Attribute const> attributes, std::vector<RowSet>& low_rows,
+void append_pairs(NodeRows const& node, std::span<Attribute const> attributes, WipedVector<RowSet>& low_rows,
                   Candidates& candidates, RankOf const& rank_of) {
     low_rows.resize(std::max(low_rows.size(), attributes.size()));
     Count* const left = candidates.append_many(attributes.size(), [&](std::size_t i, Candidate& its) {

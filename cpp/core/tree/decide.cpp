@@ -160,7 +160,8 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
         ++n_found;
         is_recorded = is_recorded && append_record(*attribute, finding, sampling, node, n_most - found.n_words(),
                                                    scratch_.scan, found.words());
-        found.note_record();
+        if (is_recorded)
+            found.note_record();
     }
     if (!scratch_.pairs.empty())
         scan_pairs(node, scratch_.pairs, sampling, scratch_.candidates, scratch_.scan);

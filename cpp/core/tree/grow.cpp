@@ -95,7 +95,10 @@ void Grower::make_stats(Tree& tree, NodeIndex node, Rows const& rows, NodePath p
         ActiveAttributes::Scope const scope(scratch_.active);
         if (tree.stats(its) == nullptr) {
             Decision const decision = decider_.decide(its_rows, decider_.look_at(its_rows, path.key), path);
-            if (decision.stats != nullptr)
+            // A file may say that another split is the best one: the first row that passes will find out.
+            bool const is_same = decision.split && decision.split->attribute == its.attribute &&
+                                 decision.split->threshold == its.threshold();
+            if (is_same && decision.stats != nullptr)
                 tree.set_stats(node, *decision.stats);
         }
         auto const [left, right] = divide(its_rows, its.attribute, its.threshold(), path.depth);
