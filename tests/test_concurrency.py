@@ -1,6 +1,7 @@
 """Threads that predict while others delete and add see the forest before or after a batch, never in between."""
 
 import copy
+import signal
 import subprocess
 import sys
 import textwrap
@@ -63,6 +64,28 @@ def test_prediction_that_reaches_nothing_postponed_runs_beside_other_readers() -
     reader.join(LIMIT)
     assert n_predicted > 3, "the predictions waited for the reader"
     assert forest._forest.n_unbuilt > 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer that sends signals")
+def test_interrupt_ends_settling_and_what_was_done_stays() -> None:
+    """It comes in the middle of some hundred milliseconds of work. The rest can be done later."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(20_000, 8)).astype(np.float32)
+    y = (X[:, 0] + random.normal(size=len(X)) > 0).astype(int)
+    forest = DareForestClassifier(n_estimators=40, random_state=0, n_jobs=1).fit(X, y)
+    loaded = DareForestClassifier.from_bytes(forest.to_bytes())
+    usual = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            loaded.settle()
+    finally:
+        signal.signal(signal.SIGALRM, usual)
+    n_bytes = loaded.memory_usage().decision_stats
+    assert loaded.check() is None
+    assert loaded.settle() == 0
+    assert loaded.memory_usage().decision_stats > n_bytes
+    assert loaded.fingerprint() == forest.fingerprint()
 
 
 def test_readers_get_their_turns_while_a_forest_is_settled() -> None:

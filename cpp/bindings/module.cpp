@@ -246,8 +246,10 @@ void bind_updates(nb::class_<Forest>& forest) {
         .def(
             "settle",
             [](Forest& self, double seconds, std::size_t n_threads) {
+                nb::object const nobody = nb::none();
+                auto const report = progress_to(nobody);
                 InCore const unlocked;
-                return self.settle(std::chrono::duration<double>(seconds), {n_threads, false});
+                return self.settle(std::chrono::duration<double>(seconds), {n_threads, false}, report);
             },
             "seconds"_a, "n_threads"_a)
         .def(

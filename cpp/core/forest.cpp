@@ -442,31 +442,37 @@ void Forest::build_all(std::size_t n_threads) {
     mutation.done();
 }
 
-std::size_t Forest::settle(std::chrono::duration<double> budget, Execution const& how) {
+std::size_t Forest::settle(std::chrono::duration<double> budget, Execution const& how, Progress const& progress) {
     constexpr std::chrono::milliseconds kTurn{20};  // of ours, before others get theirs
     // So long that nobody waits for its end, and so short that clocks can add it.
     constexpr std::chrono::duration<double> kForever = std::chrono::hours(24 * 365);
     auto const end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min(budget, kForever));
-    for (;;) {
-        Writing const lock = writing(how);
-        auto const is_settled = [](Tree const& tree) { return tree.n_unbuilt() == 0 && !tree.lacks_stats(); };
-        if (Clock::now() >= end || std::ranges::all_of(trees_, is_settled))
-            return count_unbuilt();
-        auto const end_of_turn = std::min(end, Clock::now() + kTurn);
-        std::atomic<bool> has_got_on = false;
-        Mutation mutation(*this);
-        for_each_tree(how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
-            if (is_settled(trees_[t]) || (has_got_on && Clock::now() >= end_of_turn))
-                return;
-            has_got_on = true;
-            if (trees_[t].n_unbuilt() > 0)
-                expand_until(trees_[t], end_of_turn, scratch);
-            else
-                make_stats(trees_[t], scratch);
-            tidy(trees_[t]);
-        });
-        mutation.done();
-    }
+    while (Clock::now() < end && settle_until(std::min(end, Clock::now() + kTurn), how))
+        if (progress)
+            progress(0);
+    return n_unbuilt();
+}
+
+// Settles some trees, at least one; false if there was nothing to do.
+bool Forest::settle_until(Clock::time_point end, Execution const& how) {
+    Writing const lock = writing(how);
+    auto const is_settled = [](Tree const& tree) { return tree.n_unbuilt() == 0 && !tree.lacks_stats(); };
+    if (std::ranges::all_of(trees_, is_settled))
+        return false;
+    std::atomic<bool> has_got_on = false;
+    Mutation mutation(*this);
+    for_each_tree(how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
+        if (is_settled(trees_[t]) || (has_got_on && Clock::now() >= end))
+            return;
+        has_got_on = true;
+        if (trees_[t].n_unbuilt() > 0)
+            expand_until(trees_[t], end, scratch);
+        else
+            make_stats(trees_[t], scratch);
+        tidy(trees_[t]);
+    });
+    mutation.done();
+    return true;
 }
 
 // Makes the statistics that a tree lacks.

@@ -93,8 +93,9 @@ public:
     void compact(Execution const& how);
 
     // Grows what lazy updates have postponed, and makes the statistics that a file has not, for about so many seconds
-    // at the most; how many subtrees are left unbuilt. Others that wait for the forest get their turns meanwhile.
-    std::size_t settle(std::chrono::duration<double> budget, Execution const& how);
+    // at the most; how many subtrees are left unbuilt. After each turn others get theirs, and `progress`, which hears
+    // nothing new, may stop it by throwing: what was done stays.
+    std::size_t settle(std::chrono::duration<double> budget, Execution const& how, Progress const& progress);
 
     // What delete_rows would return; nothing changes.
     [[nodiscard]] UpdateCost deletion_cost(std::span<RowId const> ids, Execution const& how);
@@ -184,6 +185,7 @@ private:
     void build_all(std::size_t n_threads);
     void expand_all(Tree& tree, ThreadScratch& scratch) const;
     using Clock = std::chrono::steady_clock;
+    [[nodiscard]] bool settle_until(Clock::time_point end, Execution const& how);
     void expand_until(Tree& tree, Clock::time_point end, ThreadScratch& scratch) const;
     void make_stats(Tree& tree, ThreadScratch& scratch) const;
     [[nodiscard]] bool reaches_unbuilt(Matrix const& rows, std::size_t n_threads) const;

@@ -98,7 +98,7 @@ public:
         });
         attempt_on_fitted("update", [&](Forest& forest) { forest.update_rows(replaced, coming, classes(3), how, {}); });
         attempt_on_fitted("compact", [&](Forest& forest) { forest.compact(how); });
-        attempt_on_fitted("settle", [&](Forest& forest) { (void)forest.settle(std::chrono::hours(1), how); });
+        attempt_on_fitted("settle", [&](Forest& forest) { (void)forest.settle(std::chrono::hours(1), how, {}); });
         attempt_on_fitted("deletion_cost", [&](Forest& forest) { (void)forest.deletion_cost(some, how); });
         attempt_on_fitted("deletion_costs", [&](Forest& forest) { (void)forest.deletion_costs(some, how); });
         attempt_on_fitted("predict", [&](Forest& forest) { (void)forest.predict(matrix(first_), how); });
@@ -122,7 +122,7 @@ public:
             std::vector<std::span<std::uint8_t const>> const spans(trees.begin(), trees.end());
             Forest restored(params_, tuning_, Schema(kCategories), classes(2));
             restored.restore(row_bytes, spans, how, {});
-            (void)restored.settle(std::chrono::hours(1), how);
+            (void)restored.settle(std::chrono::hours(1), how, {});
         });
         // After a failure the trees may have to be grown again, and that may fail, too.
         attempt(

@@ -40,7 +40,7 @@ public:
             if (pick(0, 9) == 0)
                 forest->compact(execution());
             else if (pick(0, 9) == 0)
-                (void)forest->settle(std::chrono::milliseconds(pick(0, 2)), execution());
+                (void)forest->settle(std::chrono::milliseconds(pick(0, 2)), execution(), {});
             else if (pick(0, 3) == 0)
                 replace(*forest, 40);
             else if (rows_.size() > 3 && hostile_.one_in(5))
@@ -221,7 +221,7 @@ private:
             remove(forest, 1);
             add(forest, 2);
             replace(forest, 2);
-            (void)forest.settle(std::chrono::milliseconds(i), {1, false});
+            (void)forest.settle(std::chrono::milliseconds(i), {1, false}, {});
             forest.compact({1, false});
         }
     }

@@ -229,7 +229,7 @@ private:
         std::vector<std::span<std::uint8_t const>> const spans(trees.begin(), trees.end());
         auto const restored = empty(hostile_.tuning(), classes_with_rows());
         restored->restore(rows, spans, {1, false}, {});
-        if (restored->settle(std::chrono::hours(1), {1, false}) != 0)
+        if (restored->settle(std::chrono::hours(1), {1, false}, {}) != 0)
             fail("a forest from bytes has something unbuilt");
         if (auto const reason = restored->check({1, false}))
             fail("a forest from bytes is inconsistent once it has statistics: " + *reason);
