@@ -76,8 +76,8 @@ def test_interrupt_ends_settling_and_what_was_done_stays() -> None:
     loaded = DareForestClassifier.from_bytes(forest.to_bytes())
     usual = signal.signal(signal.SIGALRM, signal.default_int_handler)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
         with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
             loaded.settle()
     finally:
         signal.signal(signal.SIGALRM, usual)
