@@ -68,11 +68,11 @@ def test_prediction_that_reaches_nothing_postponed_runs_beside_other_readers() -
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there is no timer that sends signals")
 def test_interrupt_ends_settling_and_what_was_done_stays() -> None:
-    """It comes in the middle of some hundred milliseconds of work. The rest can be done later."""
+    """It comes in the middle of half a second of work. The rest can be done later."""
     random = np.random.default_rng(1)
     X = random.normal(size=(20_000, 8)).astype(np.float32)
     y = (X[:, 0] + random.normal(size=len(X)) > 0).astype(int)
-    forest = DareForestClassifier(n_estimators=40, random_state=0, n_jobs=1).fit(X, y)
+    forest = DareForestClassifier(n_estimators=250, max_depth=8, random_state=0, n_jobs=1).fit(X, y)
     loaded = DareForestClassifier.from_bytes(forest.to_bytes())
 
     def interrupt(*_: object) -> None:
