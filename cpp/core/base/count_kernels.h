@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/vector_loops.h"
 
@@ -120,23 +121,60 @@ struct CountKernels {
         return varying;
     }
 
-    static std::uint64_t count_bit(std::uint64_t const* words, std::size_t n, unsigned bit) {
-        std::uint64_t n_set = 0;
-        for (std::size_t i = 0; i < n; ++i)
-            n_set += words[i] >> bit & 1;
-        return n_set;
+    static void count_bit(std::uint64_t const* words, std::uint32_t const* ends, std::size_t n_classes, unsigned bit,
+                          std::uint32_t* counts) {
+        constexpr std::size_t kN = kWidth / 2;
+        std::uint64_t const wanted = std::uint64_t{1} << bit;
+        std::size_t i = 0;
+        for (std::size_t y = 0; y < n_classes; ++y) {
+            int n_set = 0;
+            for (; i + kN <= ends[y]; i += kN)
+                n_set += std::popcount(Vectors::test_words(words + i, wanted));
+            std::uint32_t const rest = (1U << (ends[y] - i)) - 1;
+            n_set += std::popcount(Vectors::test_words(words + i, wanted) & rest);
+            i = ends[y];
+            counts[y] = static_cast<std::uint32_t>(n_set);
+        }
     }
 
+    // Eight words, which compilers spread over as many vectors as it takes.
+    using Words = std::uint64_t __attribute__((vector_size(64)));
+
     static void transpose(std::uint64_t* square) {
-        // Swaps the two quarters beside the diagonal of squares half, a quarter, an eighth... as wide.
-        std::uint64_t low = 0x00000000FFFFFFFFU;
-        for (unsigned half = 32; half != 0; half /= 2, low ^= low << half)
-            for (unsigned begin = 0; begin < 64; begin += 2 * half)
-                for (unsigned i = begin; i < begin + half; ++i) {
-                    std::uint64_t const swapped = (square[i] >> half ^ square[i + half]) & low;
-                    square[i] ^= swapped << half;
-                    square[i + half] ^= swapped;
-                }
+        Words rows[8];
+        std::memcpy(rows, square, sizeof rows);
+        // Swaps the two quarters beside the diagonal of squares half, a quarter, an eighth... as wide: first those that
+        // are in different vectors, then those that are in one.
+        swap_quarters<4, 32>(rows, 0x00000000FFFFFFFFU);
+        swap_quarters<2, 16>(rows, 0x0000FFFF0000FFFFU);
+        swap_quarters<1, 8>(rows, 0x00FF00FF00FF00FFU);
+        swap_within<4>(rows, 0x0F0F0F0F0F0F0F0FU);
+        swap_within<2>(rows, 0x3333333333333333U);
+        swap_within<1>(rows, 0x5555555555555555U);
+        std::memcpy(square, rows, sizeof rows);
+    }
+
+    template <std::size_t kApart, unsigned kHalf>
+    static void swap_quarters(Words* rows, std::uint64_t low) {
+        for (std::size_t i = 0; i < 8; ++i)
+            if ((i & kApart) == 0) {
+                Words const swapped = (rows[i] >> kHalf ^ rows[i + kApart]) & low;
+                rows[i] ^= swapped << kHalf;
+                rows[i + kApart] ^= swapped;
+            }
+    }
+
+    template <unsigned kHalf>
+    static void swap_within(Words* rows, std::uint64_t low) {
+        constexpr Words kNumbers = {0, 1, 2, 3, 4, 5, 6, 7};
+        Words const is_lower = (kNumbers & kHalf) != 0;  // all bits, or none
+        Words const kept = low ^ is_lower;
+        for (std::size_t i = 0; i < 8; ++i) {
+            Words const others = __builtin_shufflevector(rows[i], rows[i], 0 ^ kHalf, 1 ^ kHalf, 2 ^ kHalf, 3 ^ kHalf,
+                                                         4 ^ kHalf, 5 ^ kHalf, 6 ^ kHalf, 7 ^ kHalf);
+            Words const moved = is_lower ? others >> kHalf : others << kHalf;
+            rows[i] = (rows[i] & kept) | (moved & ~kept);
+        }
     }
 
     static void count_common(std::uint64_t const* words, std::size_t n, std::uint64_t const* sets, std::size_t n_sets,

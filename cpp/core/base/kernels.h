@@ -30,6 +30,24 @@ struct Window {
 
 inline constexpr Count kMaxFewRows = Count{1} << 26;  // whose squares are exact in doubles
 
+// Which candidates of an attribute are wanted (docs/algorithm.md, 2.5): what ranks are worked out with, the dominant
+// class or one that is not there, and how many are sampled, or 0 for all.
+struct ValidSample {
+    Key above;
+    Key below;
+    std::uint32_t dominant;
+    std::uint32_t n_thresholds;
+};
+
+// What is found out about an attribute on the rows of a word, in the order of their values.
+inline constexpr std::size_t kMaxWordClasses = 32;
+struct WordOfRows {
+    std::uint64_t sets[kMaxWordClasses];  // of the rows of each class
+    std::uint64_t only[kMaxWordClasses];  // scratch
+    std::uint64_t marked;                 // the last row of each marked value
+    std::uint32_t places[64 + kLanes];    // of the last rows of lower values of sampled candidates
+};
+
 // What every set has.
 struct Set {
     char const* name;
@@ -110,8 +128,10 @@ struct Set {
     // The bits in which some of the words differ from the first one.
     std::uint64_t (*find_varying)(std::uint64_t const* words, std::size_t n);
 
-    // How many of the words have this bit set.
-    std::uint64_t (*count_bit)(std::uint64_t const* words, std::size_t n, unsigned bit);
+    // How many of the words of each class, which end where `ends` tells, have this bit set. There are kLanes more words
+    // behind them.
+    void (*count_bit)(std::uint64_t const* words, std::uint32_t const* ends, std::size_t n_classes, unsigned bit,
+                      std::uint32_t* counts);
 
     // Of 64 words, makes bit j of word i bit i of word j.
     void (*transpose)(std::uint64_t* square);
@@ -130,6 +150,16 @@ struct Set {
     // repeated.
     std::uint64_t (*sort_classes)(Ordered* values, std::uint32_t const* ends, std::size_t n_classes,
                                   Ordered* values_beside, std::uint64_t* sets);
+
+    // Sorts values in the same way, and finds the sampled candidates: how many they are, none if there is one value
+    // alone, and for each of them the rows per class at or below its lower value.
+    std::size_t (*sample_word)(Ordered* values, std::uint32_t const* ends, std::size_t n_classes,
+                               ValidSample const& wanted, Ordered* values_beside, WordOfRows& found, Count* left);
+
+    // Of n values, by sets of those that have rows of one class alone, class after class, marks those that are valid
+    // candidates together with the next one, and those that are marked values (docs/algorithm.md, 2.5).
+    void (*mark_valid)(std::uint64_t const* only, std::size_t n_classes, std::size_t n, std::uint32_t dominant,
+                       std::uint64_t* valid, std::uint64_t* marked);
 
     // Of sets of n_words words, how many bits each has before each of its words: n_sets counts for each word, …
     void (*count_before)(std::uint64_t const* sets, std::size_t n_sets, std::size_t n_words, std::uint32_t* n_before);

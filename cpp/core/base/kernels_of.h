@@ -5,6 +5,7 @@
 // processor where a worse one needs the same.
 #pragma once
 
+#include "base/candidate_kernels.h"
 #include "base/count_kernels.h"
 #include "base/kernels.h"
 #include "base/mark_kernels.h"
@@ -62,6 +63,8 @@ struct KernelsOf {
             .count_common = CountKernels<Vectors>::count_common,
             .keep_varying = CountKernels<Vectors>::keep_varying,
             .sort_classes = SortKernels<Vectors>::sort_classes,
+            .sample_word = CandidateKernels<Vectors>::sample_word,
+            .mark_valid = CandidateKernels<Vectors>::mark_valid,
             .count_before = CountKernels<Vectors>::count_before,
             .count_up_to = CountKernels<Vectors>::count_up_to,
             .score_gini = ScoreKernels<Vectors>::score_gini,

@@ -76,11 +76,6 @@ public:
     // Where the attribute's bit is among the bits of a row, if it has one.
     [[nodiscard]] std::optional<std::size_t> bit_of(Attribute attribute) const { return row_bits_.place(attribute); }
 
-    // Whether the attribute is known to have two values at most, on whatever rows.
-    [[nodiscard]] bool is_binary(Attribute attribute) const {
-        return bit_of(attribute) || schema_.source(attribute).is_indicator();
-    }
-
     // Of an attribute that has two values at most: the values of rows whose bit is clear, and set. Else nothing.
     struct BitValues {
         Value clear;

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/kernels.h"
 #include "base/room.h"
 #include "base/types.h"
 #include "base/wiped.h"
@@ -34,7 +35,9 @@ public:
 
     // Columns of more categories than that have none.
     RowBits(Schema const& schema, std::uint32_t max_categories)
-        : max_categories_(max_categories), places_(schema.n_attributes(), kNoBit) {
+        : max_categories_(max_categories),
+          places_(schema.n_attributes(), kNoBit),
+          is_binary_(schema.n_attributes(), 1) {
         numeric_without_.reserve(schema.n_columns());
     }
 
@@ -51,6 +54,7 @@ public:
                 columns_without_.push_back(column);
         }
         n_words_ = (attributes_.size() + kBitsPerWord - 1) / kBitsPerWord;
+        attributes_.resize(n_words_ * kBitsPerWord, kNoAttribute);
         is_chosen_ = true;
         note_use(schema);
     }
@@ -58,6 +62,9 @@ public:
     [[nodiscard]] bool is_chosen() const { return is_chosen_; }
     [[nodiscard]] std::size_t n_words() const { return n_words_; }  // per row
     [[nodiscard]] Bits const* row(Slot slot) const { return bits_.data() + slot * n_words_; }
+
+    // Whether an attribute is known to have two values at most, on whatever rows.
+    [[nodiscard]] bool is_binary(Attribute attribute) const { return is_binary_[attribute] != 0; }
 
     // Where an attribute's bit is, if it has one.
     [[nodiscard]] std::optional<std::size_t> place(Attribute attribute) const {
@@ -80,6 +87,12 @@ public:
     // The attribute of a bit, and which bits of a word have one.
     [[nodiscard]] Attribute attribute(std::size_t place) const { return attributes_[place]; }
     [[nodiscard]] Bits in_use(std::size_t word) const { return in_use_[word]; }
+
+    // The attributes of these bits, which are in use; how many they are. There is room for whole words.
+    [[nodiscard]] std::size_t list(std::span<Bits const> bits, Attribute* attributes) const {
+        return kernels::chosen->keep_marked(bits.data(), n_words_, reinterpret_cast<Ordered const*>(attributes_.data()),
+                                            reinterpret_cast<Ordered*>(attributes));
+    }
 
     // What has no bits: numeric attributes, and categorical columns.
     [[nodiscard]] std::span<Attribute const> numeric_without() const { return numeric_without_; }
@@ -114,13 +127,14 @@ public:
 
     [[nodiscard]] std::size_t memory() const {
         return (bits_.capacity() + in_use_.capacity()) * sizeof(Bits) + places_.capacity() * sizeof(std::uint32_t) +
-               (attributes_.capacity() + numeric_without_.capacity()) * sizeof(Attribute) +
+               is_binary_.capacity() + (attributes_.capacity() + numeric_without_.capacity()) * sizeof(Attribute) +
                columns_without_.capacity() * sizeof(std::size_t);
     }
     [[nodiscard]] std::span<Bits const> all() const { return bits_; }
 
 private:
     static constexpr std::uint32_t kNoBit = ~std::uint32_t{0};
+    static constexpr Attribute kNoAttribute = ~Attribute{0};
 
     void give_bit(Attribute attribute) {
         places_[attribute] = static_cast<std::uint32_t>(attributes_.size());
@@ -130,12 +144,14 @@ private:
     void note_use(Schema const& schema) {
         in_use_.assign(n_words_, 0);
         for (std::size_t place = 0; place < attributes_.size(); ++place)
-            if (places_[attributes_[place]] != kNoBit)
+            if (attributes_[place] != kNoAttribute && places_[attributes_[place]] != kNoBit)
                 in_use_[place / kBitsPerWord] |= Bits{1} << (place % kBitsPerWord);
         numeric_without_.clear();
         for (auto const [first, n_categories] : schema.columns())
-            if (n_categories == 0 && places_[first] == kNoBit)
+            if (n_categories == 0 && places_[first] == kNoBit) {
                 numeric_without_.push_back(first);
+                is_binary_[first] = 0;
+            }
     }
 
     void set_column(std::span<Slot const> slots, Schema::ColumnRange range, Column const& held, Schema const& schema,
@@ -157,9 +173,10 @@ private:
     }
 
     std::uint32_t max_categories_;
-    std::vector<std::uint32_t> places_;  // per attribute
-    std::vector<Attribute> attributes_;  // per bit
-    std::vector<Bits> in_use_;           // per word
+    std::vector<std::uint32_t> places_;    // per attribute
+    std::vector<std::uint8_t> is_binary_;  // per attribute
+    std::vector<Attribute> attributes_;    // per bit of whole words
+    std::vector<Bits> in_use_;             // per word
     std::vector<Attribute> numeric_without_;
     std::vector<std::size_t> columns_without_;
     std::size_t n_words_ = 0;

@@ -123,7 +123,7 @@ private:
             throw CorruptData("it ends in the middle of a tree");
         auto const kind = static_cast<NodeKind>(stored_.kinds[next_node_++]);
         if (kind == NodeKind::leaf) {
-            tree_.make_leaf(index, grower_.decider().look_at(rows, 0).totals, rows.slots, rows.ends);
+            tree_.make_leaf(index, grower_.decider().count(rows));
             return;
         }
         Params const& params = grower_.decider().params();

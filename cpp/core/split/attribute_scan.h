@@ -23,8 +23,8 @@ namespace deciduous {
     Count const n_high = sum(pair.at_high);
     if (n_high == 0 || n_high == sum(node.totals))
         return Finding::constant;
-    append_pair(attribute, pair.values, pair.at_high.data(), node.totals,
-                is_low_marked(node.dominant, pair.at_high.data(), node.totals) ? 1 : 0, candidates);
+    append_pair(attribute, pair.values, pair.at_high.data(), node.totals, candidates,
+                [&](std::span<Count const> at_low) { return Rank{is_marked(node.dominant, at_low)}; });
     return Finding::pair;
 }
 

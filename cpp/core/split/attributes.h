@@ -62,12 +62,14 @@ public:
         return std::span(taken_).first(std::min(n, n_taken_));
     }
 
-    // The next one, or nothing.
-    [[nodiscard]] std::optional<Attribute> next() {
+    // The next ones: at most n, and none if there are no more.
+    [[nodiscard]] std::span<Attribute const> next(std::size_t n) {
         while (place_ == n_taken_)
             if (!take_more())
-                return std::nullopt;
-        return taken_[place_++];
+                return {};
+        auto const those = std::span(taken_).subspan(place_, std::min(n, n_taken_ - place_));
+        place_ += those.size();
+        return those;
     }
 
     // The rank of an attribute of a node.

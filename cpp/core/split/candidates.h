@@ -24,12 +24,15 @@ struct Split {
     Count n_left = 0;
 };
 
-// A place where a node may split: at a threshold, or between two values.
+// A place where a node may split: at a threshold, or between two values. That of an attribute of two values may be
+// *incomplete*: `value` and `next` are the same, and what is counted at its left may be at its right. Scores are the
+// same either way, so it is completed only if it has the lowest one.
 struct Candidate {
     Attribute attribute;
     Value value;  // the threshold, or the lower of the values
     Value next;   // the higher of the values, or kNoValue
     Rank rank;    // uniform: number of the arrival; valid: whether the lower value is marked, which tells its rank
+    [[nodiscard]] bool is_complete() const { return value != next; }
 };
 
 // What makes a split of a node admissible and good.
@@ -60,6 +63,8 @@ public:
         return left_.data() + n_candidates_++ * n_classes_;
     }
 
+    void note_last_rank(Rank rank) { candidates_[n_candidates_ - 1].rank = rank; }
+
     // Appends n candidates, which `fill(i, candidate)` fills in; where the counts of the first are to be written, those
     // of the others behind them.
     template <typename Fill>
@@ -72,11 +77,22 @@ public:
         return left;
     }
 
+    // Where the counts of n more candidates may be written before they are appended.
+    [[nodiscard]] Count* room_for(std::size_t n) {
+        reserve(n);
+        return left_.data() + n_candidates_ * n_classes_;
+    }
+
     // The lowest score wins; ties go to the lower rank, then to the lower attribute, then to the lower value. Nothing
-    // if none is admissible. `rank_of` tells the rank of a candidate; only those that tie are asked for it.
-    template <typename RankOf>
-    [[nodiscard]] std::optional<std::size_t> choose(Scoring const& scoring, RankOf const& rank_of) {
+    // if none is admissible. `complete(candidate, left)` completes a candidate, `rank_of` tells its rank; only those
+    // that tie are asked for it.
+    template <typename Complete, typename RankOf>
+    [[nodiscard]] std::optional<std::size_t> choose(Scoring const& scoring, Complete const& complete,
+                                                    RankOf const& rank_of) {
         auto const tied = find_lowest(scoring);
+        for (std::size_t const i : tied)
+            if (!candidates_[i].is_complete())
+                complete(candidates_[i], left_.data() + i * n_classes_);
         if (tied.size() <= 1)
             return tied.empty() ? std::nullopt : std::optional<std::size_t>(tied[0]);
         auto const order_of = [&](std::size_t i) {

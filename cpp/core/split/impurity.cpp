@@ -120,20 +120,12 @@ double split_score(Criterion criterion, std::span<Count const> left, std::span<C
                                         : entropy_score(left, totals);
 }
 
-Count sum(std::span<Count const> counts) {
-    return std::accumulate(counts.begin(), counts.end(), Count{0});
-}
-
 double chance_of_same_class(std::span<Count const> counts) {
     auto const n_rows = static_cast<double>(sum(counts));
     double chance = 0;
     for (Count const n : counts)
         chance += static_cast<double>(n) / n_rows * static_cast<double>(n) / n_rows;
     return chance;
-}
-
-bool is_pure(std::span<Count const> counts) {
-    return std::ranges::count_if(counts, [](Count n) { return n > 0; }) <= 1;
 }
 
 }  // namespace deciduous

@@ -38,13 +38,23 @@ template <typename NClasses>
              static_cast<double>(squares_right) / static_cast<double>(n_right));
 }
 
-[[nodiscard]] Count sum(std::span<Count const> counts);
+[[nodiscard]] inline Count sum(std::span<Count const> counts) {
+    Count total = 0;
+    for (Count const n : counts)
+        total += n;
+    return total;
+}
 
 // The chance that two rows are of the same class.
 [[nodiscard]] double chance_of_same_class(std::span<Count const> counts);
 
 // Whether at most one class has rows.
-[[nodiscard]] bool is_pure(std::span<Count const> counts);
+[[nodiscard]] inline bool is_pure(std::span<Count const> counts) {
+    std::size_t n_present = 0;
+    for (Count const n : counts)
+        n_present += n > 0 ? 1 : 0;
+    return n_present <= 1;
+}
 
 // log2(n) in units of 2^-28, by integers only, so that every machine agrees.
 [[nodiscard]] std::int64_t fixed_log2(std::uint64_t n);

@@ -18,8 +18,8 @@ namespace deciduous {
 struct NodeRows {
     Dataset const& data;
     Key key;                              // of the node
-    std::span<Slot const> slots;          // class after class
-    std::span<std::uint32_t const> ends;  // of the classes among the slots
+    std::span<Slot const> slots;          // class after class; none if the rows are few
+    std::span<std::uint32_t const> ends;  // of the classes among the rows
     std::span<Count const> totals;        // rows per class, by weight
     std::span<Count const> weights = {};  // of the slots; empty if all of them are 1
     BitColumns bits = {};                 // of the slots, if they were gathered
@@ -28,7 +28,7 @@ struct NodeRows {
     Label dominant = kNoClass;            // the class that most of the rows are of
     CandidateKeys keys{key};
 
-    [[nodiscard]] std::size_t size() const { return slots.size(); }
+    [[nodiscard]] std::size_t size() const { return ends.empty() ? 0 : ends.back(); }
     [[nodiscard]] std::size_t n_classes() const { return ends.size(); }
     [[nodiscard]] Count weight(std::size_t i) const { return weights.empty() ? 1 : weights[i]; }
 

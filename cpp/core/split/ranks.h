@@ -20,6 +20,14 @@ inline constexpr Label kNoClass = ~Label{0};
 // The class that most rows of a node are of, or kNoClass if too many are of others.
 [[nodiscard]] Label dominant_class(Key node, std::span<Count const> totals);
 
+// Whether a value with so many rows per class is marked: whether some are of another class than the dominant one.
+[[nodiscard]] inline bool is_marked(Label dominant, std::span<Count const> at) {
+    bool has_others = false;
+    for (std::size_t y = 0; y < at.size(); ++y)
+        has_others |= y != dominant && at[y] != 0;
+    return has_others;
+}
+
 // What the ranks of all candidates of a node are worked out with.
 struct CandidateKeys {
     explicit CandidateKeys(Key node) : above(hash(node, kCandidate)), below(hash(node, kCandidateBelow)) {}

@@ -38,15 +38,12 @@ struct Sampling {
     return scan_uniform(node, attribute, sampling.uniform(is_recorded), candidates, scratch);
 }
 
-// The same for several attributes at once that are known to have two values on a node of few rows.
-inline void scan_pairs(NodeRows const& node, std::span<Attribute const> attributes, Sampling const& sampling,
-                       Candidates& candidates, ScanScratch& scratch) {
-    RowSet const dominant = node.dominant == kNoClass ? 0 : node.small->classes()[node.dominant];
-    append_pairs(node, attributes, scratch.low_rows, candidates, [&](TwoValues values, RowSet low) -> Rank {
-        if (sampling.scheme == CandidateScheme::uniform)
-            return rank_of_pair(values, sampling.uniform());
-        return (low & ~dominant) != 0 ? 1 : 0;
-    });
+// What a candidate between two values notes as its rank, by the rows per class at the lower one.
+[[nodiscard]] inline Rank noted_rank(TwoValues values, std::span<Count const> at_low, Label dominant,
+                                     Sampling const& sampling) {
+    if (sampling.scheme == CandidateScheme::uniform)
+        return rank_of_pair(values, sampling.uniform());
+    return is_marked(dominant, at_low) ? 1 : 0;
 }
 
 // The rank of a candidate of a node with this dominant class, which decides ties.

@@ -54,10 +54,17 @@ public:
 
     // Where the counts of the cut are to be written; until the next one comes.
     Count* append(Value value, Value next, Rank rank) {
+        Count* const counts = room_for(1);
         std::size_t const place = n_counted_++ * 3 * n_classes_;
-        if (counts_.size() < place + 3 * n_classes_)
-            counts_.resize(2 * (place + 3 * n_classes_));
         cuts_.emplace_back(value, next, rank, static_cast<std::uint32_t>(place), true, false);
+        return counts;
+    }
+
+    // Where the counts of n more cuts may be written before they are appended.
+    [[nodiscard]] Count* room_for(std::size_t n) {
+        std::size_t const place = n_counted_ * 3 * n_classes_;
+        if (counts_.size() < place + n * 3 * n_classes_)
+            counts_.resize(2 * (place + n * 3 * n_classes_));
         return counts_.data() + place;
     }
 
@@ -167,7 +174,8 @@ struct ScanScratch {
     Marks within;
     Marks gathered;
     Marks spread;
-    WipedVector<RowSet> low_rows;  // of attributes of two values
+    WipedVector<RowSet> set_rows;  // of attributes of two values
+    kernels::WordOfRows word_of_rows{};
     std::vector<std::uint32_t> sampled_places;
     std::vector<std::uint32_t> cut_places;
     WipedVector<Ordered> valid_ranks;
@@ -200,7 +208,8 @@ struct ScanScratch {
         near_values.wipe_written();
         values_beside.wipe_written();
         wipe(here.data(), here.size());
-        wipe(low_rows.data(), low_rows.size());
+        wipe(set_rows.data(), set_rows.size());
+        wipe(&word_of_rows, 1);
         for (auto* const its : {&ranks, &valid_ranks}) {
             its->resize(its->capacity());
             wipe(its->data(), its->size());

@@ -82,10 +82,11 @@ void SmallNode::find_indicators(Dataset const& data) {
         listed_columns_[i] = columns_[lists_[i]];
 }
 
-void SmallNode::list(RowSet rows, std::vector<Slot>& slots) const {
+std::span<Slot const> SmallNode::list(RowSet rows, std::vector<Slot>& slots) const {
     slots.resize(kMaxRows + kernels::kLanes);
-    slots.resize(kernels::chosen->keep_marked(&rows, 1, reinterpret_cast<Ordered const*>(slots_.data()),
-                                              reinterpret_cast<Ordered*>(slots.data())));
+    std::size_t const n = kernels::chosen->keep_marked(&rows, 1, reinterpret_cast<Ordered const*>(slots_.data()),
+                                                       reinterpret_cast<Ordered*>(slots.data()));
+    return std::span(slots).first(n);
 }
 
 std::span<Ordered const, kMaxSmallRows> SmallNode::values(Dataset const& data, Attribute attribute, RowSet rows) {

@@ -63,7 +63,7 @@ public:
     [[nodiscard]] std::span<RowSet const> classes() const { return classes_; }
 
     // The slots of a set of rows, class after class.
-    void list(RowSet rows, std::vector<Slot>& slots) const;
+    [[nodiscard]] std::span<Slot const> list(RowSet rows, std::vector<Slot>& slots) const;
 
     // The rows whose bit of a binary attribute is set, or for which the indicator is on; of one that is in a list.
     [[nodiscard]] RowSet column(Attribute attribute) const { return columns_[attribute]; }

@@ -8,11 +8,6 @@ namespace deciduous {
 
 namespace {
 
-// Marks for the first n things.
-std::uint64_t first_marks(std::size_t word, std::size_t n) {
-    return n >= 64 * (word + 1) ? ~std::uint64_t{0} : n <= 64 * word ? 0 : ~(~std::uint64_t{0} << (n - 64 * word));
-}
-
 // Has room for n things, and what is written behind them.
 template <typename Vector>
 auto* with_room(Vector& vector, std::size_t n) {
@@ -77,21 +72,8 @@ void TableScan::note_pair() {
 
 // Marks the values that are marked (ranks.h), and those that are valid candidates together with the next one.
 void TableScan::find_valid() {
-    std::size_t const n = n_words();
-    std::size_t const n_values = table().size();
-    auto* const valid = with_room(scratch_.valid, n);
-    auto* const marked = with_room(scratch_.marked, n);
-    std::fill_n(valid, n, std::uint64_t{0});
-    for (std::size_t y = 0; y < node_.n_classes(); ++y) {  // neighbours that have this class and no other
-        std::uint64_t const* const only = table().only(y);
-        for (std::size_t word = 0; word < n; ++word)
-            valid[word] |= only[word] & (only[word] >> 1 | (word + 1 < n ? only[word + 1] << 63 : 0));
-    }
-    for (std::size_t word = 0; word < n; ++word) {
-        valid[word] = ~valid[word] & first_marks(word, n_values - 1);
-        marked[word] = (ranks_.are_all_marked() ? ~std::uint64_t{0} : ~table().only(ranks_.dominant())[word]) &
-                       first_marks(word, n_values);
-    }
+    kernels::chosen->mark_valid(table().only(0), node_.n_classes(), table().size(), ranks_.dominant(),
+                                with_room(scratch_.valid, n_words()), with_room(scratch_.marked, n_words()));
 }
 
 // Finds the places of the sampled candidates.
@@ -191,26 +173,32 @@ void TableScan::take_cuts(bool are_boundaries, Rank bound) {
     auto* const places = with_room(scratch_.cut_places, table().size());
     Marks const& taken = are_boundaries ? scratch_.valid : scratch_.within;
     std::size_t const n = kernels::chosen->list_marked(taken.data(), n_words(), places);
-    for (std::size_t i = 0; i < n; ++i)
-        take_cut(places[i]);
+    append_cuts({places, n});
 }
 
-// Appends the cut above a value of the table.
-void TableScan::take_cut(std::uint32_t place) {
+// Appends the cuts above values of the table.
+void TableScan::append_cuts(std::span<std::uint32_t const> places) {
     std::size_t const n_classes = node_.n_classes();
-    bool const is_last = place + 1 == table().size();
-    Value const value = table().value(place);
-    Value const next = is_last ? kNoValue : table().value(place + 1);
-    Rank const rank = is_last ? kEverything : ranks_.between(is_set(scratch_.marked, place), value, next);
-    Count* const up_to = scratch_.cuts.append(value, next, rank);
-    Count* const at = up_to + n_classes;
-    Count* const at_next = at + n_classes;
-    // Up to this one, the one before and the next one: what is at them is the difference.
-    std::uint32_t const those[] = {place, place == 0 ? place : place - 1, is_last ? place : place + 1};
-    table().count_up_to(those, up_to);
-    for (std::size_t y = 0; y < n_classes; ++y) {
-        at[y] = up_to[y] - (place == 0 ? 0 : at[y]);
-        at_next[y] -= up_to[y];
+    auto const last = static_cast<std::uint32_t>(table().size() - 1);
+    // Rows up to each of them, the one before and the next one: what is at them is the difference.
+    auto* const three_each = with_room(scratch_.sampled_places, 3 * places.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        three_each[3 * i] = places[i];
+        three_each[3 * i + 1] = places[i] == 0 ? 0 : places[i] - 1;
+        three_each[3 * i + 2] = std::min(places[i] + 1, last);
+    }
+    table().count_up_to({three_each, 3 * places.size()}, scratch_.cuts.room_for(places.size()));
+    for (std::uint32_t const place : places) {
+        Value const value = table().value(place);
+        Value const next = place == last ? kNoValue : table().value(place + 1);
+        Rank const rank = place == last ? kEverything : ranks_.between(is_set(scratch_.marked, place), value, next);
+        Count* const up_to = scratch_.cuts.append(value, next, rank);
+        Count* const at = up_to + n_classes;
+        Count* const at_next = at + n_classes;
+        for (std::size_t y = 0; y < n_classes; ++y) {
+            at[y] = up_to[y] - (place == 0 ? 0 : at[y]);
+            at_next[y] -= up_to[y];
+        }
     }
 }
 

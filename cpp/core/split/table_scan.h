@@ -29,7 +29,7 @@ private:
     void offer(Candidates& candidates);
     void choose_cuts(std::uint32_t n);
     void take_cuts(bool are_boundaries, Rank bound);
-    void take_cut(std::uint32_t place);
+    void append_cuts(std::span<std::uint32_t const> places);
     [[nodiscard]] bool mark_within(Rank bound);
 
     [[nodiscard]] Table& table() { return scratch_.table; }

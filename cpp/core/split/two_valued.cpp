@@ -32,9 +32,7 @@ bool count_bits(NodeRows const& node, Attribute attribute, std::vector<Count>& n
     if (!node.weights.empty())
         count_rows(node, [&](std::size_t i) { return (words[i] >> shift & 1) != 0; }, n_set);
     else
-        node.for_each_class([&](std::size_t y, std::size_t begin, std::size_t end) {
-            n_set[y] = static_cast<Count>(kernels::chosen->count_bit(words + begin, end - begin, shift));
-        });
+        kernels::chosen->count_bit(words, node.ends.data(), node.n_classes(), shift, n_set.data());
     return true;
 }
 
@@ -48,6 +46,27 @@ TwoValues count_indicator(NodeRows const& node, Attribute attribute, std::vector
 
 }  // namespace
 
+void append_pairs(NodeRows const& node, std::span<Attribute const> attributes, WipedVector<RowSet>& set_rows,
+                  Candidates& candidates) {
+    set_rows.resize(std::max(set_rows.size(), attributes.size()));
+    Count* const left = candidates.append_many(attributes.size(), [&](std::size_t i, Candidate& its) {
+        set_rows[i] = node.small->column(attributes[i]) & node.set;
+        its.attribute = attributes[i];
+        its.value = its.next = its.rank = 0;
+    });
+    kernels::chosen->count_common(set_rows.data(), attributes.size(), node.small->classes().data(), node.n_classes(),
+                                  left);
+}
+
+void complete_pair(NodeRows const& node, Candidate& candidate, Count* left) {
+    auto const held = *node.data.values_of_bits(candidate.attribute);
+    candidate.value = std::min(held.clear, held.set);
+    candidate.next = std::max(held.clear, held.set);
+    if (held.clear < held.set)  // the rows whose bit is set are at the right
+        for (std::size_t y = 0; y < node.n_classes(); ++y)
+            left[y] = node.totals[y] - left[y];
+}
+
 std::optional<TwoValues> count_two_valued(NodeRows const& node, Attribute attribute, std::vector<Count>& at_high) {
     at_high.resize(node.n_classes());
     Column const* const column = node.data.numeric_column(attribute);
@@ -55,6 +74,8 @@ std::optional<TwoValues> count_two_valued(NodeRows const& node, Attribute attrib
         return count_indicator(node, attribute, at_high);
     if (!column->is_coded() || column->codes_in_order().size() > 2)
         return std::nullopt;
+    if (node.small != nullptr && !node.data.bit_of(attribute))
+        return std::nullopt;  // the few rows are not listed
     auto const order = column->codes_in_order();
     auto const coded = column->coded();
     Code const high = order.back();

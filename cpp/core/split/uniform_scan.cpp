@@ -43,7 +43,8 @@ private:
         Count const n_high = sum(at_high);
         if (n_high == 0 || n_high == sum(node_.totals))
             return Finding::constant;
-        append_pair(attribute_, values, at_high.data(), node_.totals, rank_of_pair(values, request), candidates);
+        append_pair(attribute_, values, at_high.data(), node_.totals, candidates,
+                    [&](std::span<Count const>) { return rank_of_pair(scratch_.pair.values, request); });
         return Finding::pair;
     }
 

@@ -7,15 +7,34 @@
 
 namespace deciduous {
 
-bool is_low_marked(Label dominant, Count const* at_high, std::span<Count const> totals) {
-    for (std::size_t y = 0; y < totals.size(); ++y)
-        if (y != dominant && totals[y] != at_high[y])
-            return true;
-    return false;
+namespace {
+
+// Of few rows, if nothing is recorded.
+Finding scan_few_values(NodeRows const& node, Attribute attribute, std::uint32_t n_thresholds, Candidates& candidates,
+                        ScanScratch& scratch) {
+    Ranks const ranks(node.keys, attribute, node.dominant);
+    scratch.values.gather(node, attribute);
+    Ordered* const values = scratch.values.in_any_order();
+    kernels::WordOfRows& found = scratch.word_of_rows;
+    std::size_t const n = kernels::chosen->sample_word(
+        values, node.ends.data(), node.n_classes(), {ranks.key(true), ranks.key(false), node.dominant, n_thresholds},
+        scratch.values_beside.take(node.size() + kernels::kLanes), found, candidates.room_for(node.size()));
+    (void)candidates.append_many(n, [&](std::size_t i, Candidate& its) {
+        std::uint32_t const place = found.places[i];
+        its.attribute = attribute;
+        its.value = from_ordered(values[place]);
+        its.next = from_ordered(values[place + 1]);
+        its.rank = found.marked >> place & 1;
+    });
+    return n == 0 ? Finding::constant : Finding::cuts;
 }
+
+}  // namespace
 
 Finding scan_valid(NodeRows const& node, Attribute attribute, ValidRequest const& request, Tuning const& tuning,
                    Candidates& candidates, ScanScratch& scratch) {
+    if (node.small != nullptr && !request.is_recorded)
+        return scan_few_values(node, attribute, request.n_thresholds, candidates, scratch);
     if (auto const values = count_two_valued(node, attribute, scratch.pair.at_high)) {
         scratch.pair.values = *values;
         return take_pair(node, attribute, scratch.pair, candidates);

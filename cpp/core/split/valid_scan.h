@@ -30,7 +30,4 @@ struct ValidRequest {
 void find_cuts_again(NodeRows const& node, Attribute attribute, bool are_boundaries, Rank bound, Tuning const& tuning,
                      ScanScratch& scratch);
 
-// Whether the lower one of two values is marked.
-[[nodiscard]] bool is_low_marked(Label dominant, Count const* at_high, std::span<Count const> totals);
-
 }  // namespace deciduous

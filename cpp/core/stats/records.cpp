@@ -96,10 +96,9 @@ void offer_record(Word const* record, NodeCounts const& node, Sampling const& sa
     Attribute const attribute = record_attribute(record);
     if (record_kind(record) == RecordKind::pair) {
         PairRecord const pair(record);
-        Rank const rank = sampling.scheme == CandidateScheme::uniform
-                              ? rank_of_pair(pair.values(), sampling.uniform())
-                              : Rank{is_low_marked(node.dominant, pair.at_high(), node.totals)};
-        append_pair(attribute, pair.values(), pair.at_high(), node.totals, rank, candidates);
+        append_pair(
+            attribute, pair.values(), pair.at_high(), node.totals, candidates,
+            [&](std::span<Count const> at_low) { return noted_rank(pair.values(), at_low, node.dominant, sampling); });
         return;
     }
     Ranks const ranks(node.keys, attribute, node.dominant);

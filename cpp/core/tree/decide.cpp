@@ -1,7 +1,7 @@
 #include "tree/decide.h"
 
 #include <algorithm>
-#include <bit>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -16,45 +16,56 @@ bool Decider::must_be_leaf(std::span<Count const> totals, std::uint32_t depth) c
 
 bool Decider::are_few(std::size_t n_rows) const {
     return n_rows > 0 && n_rows <= std::min<std::size_t>(context_.tuning.max_small_rows, SmallNode::kMaxRows) &&
-           context_.n_classes <= context_.tuning.max_small_classes && context_.data.weights().empty();
+           context_.n_classes <= std::min<std::size_t>(context_.tuning.max_small_classes, kernels::kMaxWordClasses) &&
+           context_.data.weights().empty();
 }
 
 Rows Decider::as_small(Rows const& rows, SmallNode& small) {
     scratch_.others.clear();
-    for (Attribute const attribute : context_.data.row_bits().numeric_without())
-        if (scratch_.active.is_active(attribute))
-            scratch_.others.push_back(attribute);
+    append_active(context_.data.row_bits().numeric_without(), scratch_.others);
     AttributeList const list = small.take(context_.data, rows.slots, rows.ends, scratch_.others, rows.bits);
     return {{}, {}, {}, &small, small.all(), list};
 }
 
-NodeRows Decider::look_at(Rows const& rows, Key key) {
-    NodeRows node{context_.data, key, rows.slots, rows.ends, scratch_.totals};
+LeafRows Decider::count(Rows const& rows) {
     std::size_t const n_classes = context_.n_classes;
-    scratch_.totals.resize(n_classes);
-    node.totals = scratch_.totals;
+    auto& totals = scratch_.totals;
+    totals.resize(n_classes);
     if (rows.small != nullptr) {
-        kernels::chosen->count_common(&rows.set, 1, rows.small->classes().data(), n_classes, scratch_.totals.data());
+        kernels::chosen->count_common(&rows.set, 1, rows.small->classes().data(), n_classes, totals.data());
         scratch_.ends.resize(n_classes);
-        std::inclusive_scan(scratch_.totals.begin(), scratch_.totals.end(), scratch_.ends.begin());
-        rows.small->list(rows.set, scratch_.slots);
-        node.slots = scratch_.slots;
-        node.ends = scratch_.ends;
-        node.small = rows.small;
-        node.set = rows.set;
-        node.dominant = dominant_class(key, node.totals);
-        return node;
+        std::inclusive_scan(totals.begin(), totals.end(), scratch_.ends.begin());
+        return {totals, {}, scratch_.ends};
     }
+    auto const weights = context_.data.weights();
+    for (std::size_t y = 0, begin = 0; y < n_classes; begin = rows.ends[y++]) {
+        totals[y] = static_cast<Count>(rows.ends[y] - begin);
+        if (!weights.empty()) {
+            totals[y] = 0;
+            for (Slot const slot : rows.slots.subspan(begin, rows.ends[y] - begin))
+                totals[y] += weights[slot];
+        }
+    }
+    return {totals, rows.slots, rows.ends};
+}
+
+LeafRows Decider::listed(Rows const& rows, LeafRows leaf) {
+    if (rows.small != nullptr)
+        leaf.slots = rows.small->list(rows.set, scratch_.slots);
+    return leaf;
+}
+
+NodeRows Decider::look_at(Rows const& rows, Key key) {
+    LeafRows const counted = count(rows);
+    NodeRows node{context_.data, key, counted.slots, counted.ends, counted.counts};
+    node.small = rows.small;
+    node.set = rows.set;
+    node.dominant = dominant_class(key, node.totals);
     auto const weights = context_.data.weights();
     scratch_.weights.resize(weights.empty() ? 0 : rows.slots.size());
     for (std::size_t i = 0; i < scratch_.weights.size(); ++i)
         scratch_.weights[i] = weights[rows.slots[i]];
     node.weights = scratch_.weights;
-    node.for_each_class([&](std::size_t y, std::size_t begin, std::size_t end) {
-        scratch_.totals[y] =
-            weights.empty() ? static_cast<Count>(end - begin) : sum(node.weights.subspan(begin, end - begin));
-    });
-    node.dominant = dominant_class(key, node.totals);
     return node;
 }
 
@@ -67,22 +78,37 @@ Rows Decider::with_bits(Rows const& rows, ScratchBuffer<RowBits::Bits>& bits) co
     RowBits const& all = context_.data.row_bits();
     std::size_t const n_rows = rows.size();
     Rows result = rows;
-    result.bits = {bits.take(n_rows * all.n_words()), n_rows};
+    result.bits = {bits.take(n_rows * all.n_words() + kernels::kLanes), n_rows};
     for (std::size_t word = 0; word < all.n_words(); ++word)
         for (std::size_t i = 0; i < n_rows; ++i)
             result.bits.word(word)[i] = all.row(rows.slots[i])[word];
     return result;
 }
 
-// Retires those of the attributes with a bit that do not vary.
-void Decider::retire_constant_bits(BitColumns bits, std::size_t n_rows) {
-    scratch_.varying.resize(context_.data.row_bits().n_words());
-    for (std::size_t word = 0; word < scratch_.varying.size(); ++word)
-        scratch_.varying[word] = kernels::chosen->find_varying(bits.word(word), n_rows);
-    scratch_.active.retire_if([&](Attribute attribute) {
-        auto const bit = context_.data.bit_of(attribute);
-        return bit && (scratch_.varying[*bit / RowBits::kBitsPerWord] >> (*bit % RowBits::kBitsPerWord) & 1) == 0;
-    });
+// Appends those of the attributes that are not known to be constant.
+void Decider::append_active(std::span<Attribute const> attributes, std::vector<Attribute>& list) const {
+    for (Attribute const attribute : attributes)
+        if (scratch_.active.is_active(attribute))
+            list.push_back(attribute);
+}
+
+// Lists the attributes with a bit that vary, and those of the others that may.
+std::span<Attribute const> Decider::list_varying(BitColumns bits, std::size_t n_rows) {
+    RowBits const& all = context_.data.row_bits();
+    auto& list = scratch_.listed;
+    list.resize(all.n_words() * RowBits::kBitsPerWord + kernels::kLanes);
+    scratch_.varying.resize(all.n_words());
+    for (std::size_t word = 0; word < all.n_words(); ++word)
+        scratch_.varying[word] = kernels::chosen->find_varying(bits.word(word), n_rows) & all.in_use(word);
+    list.resize(all.list(scratch_.varying, list.data()));
+    if (all.columns_without().empty())
+        append_active(all.numeric_without(), list);
+    else
+        std::ranges::copy_if(scratch_.active.active(), std::back_inserter(list),
+                             [&](Attribute attribute) { return !all.place(attribute); });
+    std::size_t const n_listed = list.size();
+    list.resize(n_listed + kernels::kLanes);
+    return std::span(list).first(n_listed);
 }
 
 // Retires the indicators of categories that no row, or all rows, are of, in columns of many categories.
@@ -114,10 +140,8 @@ std::span<Attribute const> Decider::varying_attributes(Rows& rows, NodeRows& nod
         return rows.small->attributes(rows.list);
     }
     node.bits = wants_bits(rows) ? with_bits(rows, scratch_.bits).bits : rows.bits;
-    if (!node.bits.empty())
-        retire_constant_bits(node.bits, node.size());
     retire_indicators(node);
-    return scratch_.active.active();
+    return node.bits.empty() ? scratch_.active.active() : list_varying(node.bits, node.size());
 }
 
 namespace {
@@ -135,43 +159,81 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
     Sampling const sampling = sampling_at(path.depth, context_.params);
     scratch_.order.start(varying_attributes(rows, node), path.key, sampling.n_attributes);
     scratch_.candidates.start(node.n_classes());
-    SplitStats& found = scratch_.found;
-    std::size_t const n_most = max_words(node.size());
     bool is_recorded = start_recording(node, sampling);
-    scratch_.pairs.clear();
-    for (std::uint32_t n_found = 0; n_found < sampling.n_attributes;) {
-        auto const attribute = scratch_.order.next();
-        if (!attribute)
-            break;
-        if (rows.small != nullptr && !is_recorded && context_.data.is_binary(*attribute)) {
-            scratch_.pairs.push_back(*attribute);  // it is in the list of the few rows, so it varies
-            ++n_found;
-            continue;
-        }
-        Finding const finding = scan_attribute(node, *attribute, sampling, is_recorded, context_.tuning,
-                                               scratch_.candidates, scratch_.scan);
-        if (finding == Finding::constant) {
-            if (rows.small != nullptr)
-                rows.small->retire(rows.list, *attribute);
-            else
-                scratch_.active.retire(*attribute);
-            continue;
-        }
-        ++n_found;
-        is_recorded = is_recorded && append_record(*attribute, finding, sampling, node, n_most - found.n_words(),
-                                                   scratch_.scan, found.words());
-        if (is_recorded)
-            found.note_record();
-    }
-    if (!scratch_.pairs.empty())
-        scan_pairs(node, scratch_.pairs, sampling, scratch_.candidates, scratch_.scan);
-    auto const split = choose(node.totals, node.dominant, path.key, sampling);
+    if (rows.small != nullptr && !is_recorded)
+        scan_few(rows, node, sampling);
+    else
+        is_recorded = scan_many(rows, node, sampling, is_recorded);
+    auto const complete = [&](Candidate& its, Count* left) {
+        complete_pair(node, its, left);
+        its.rank = noted_rank({its.value, its.next}, {left, node.n_classes()}, node.dominant, sampling);
+    };
+    auto const split = choose(node.totals, node.dominant, path.key, sampling, complete);
     if (!split)
         return {};
     if (!is_recorded)
         return {split};
-    found.set_n_left(split->n_left);
-    return {split, &found};
+    scratch_.found.set_n_left(split->n_left);
+    return {split, &scratch_.found};
+}
+
+// Finds the candidates of few rows, of which no statistics are kept. Those of attributes of two values, which are known
+// to vary, are found together.
+void Decider::scan_few(Rows& rows, NodeRows const& node, Sampling const& sampling) {
+    auto& pairs = scratch_.pairs;
+    auto& others = scratch_.others;
+    for (std::size_t n_found = 0; n_found < sampling.n_attributes;) {
+        auto const attributes = scratch_.order.next(sampling.n_attributes - n_found);
+        if (attributes.empty())
+            break;
+        pairs.resize(std::max(pairs.size(), attributes.size()));
+        others.resize(std::max(others.size(), attributes.size()));
+        std::size_t n_pairs = 0;
+        std::size_t n_others = 0;
+        for (Attribute const attribute : attributes) {  // without branches, as their outcomes would be random
+            bool const is_pair = context_.data.row_bits().is_binary(attribute);
+            pairs[n_pairs] = others[n_others] = attribute;
+            n_pairs += is_pair ? 1 : 0;
+            n_others += is_pair ? 0 : 1;
+        }
+        append_pairs(node, std::span(pairs).first(n_pairs), scratch_.scan.set_rows, scratch_.candidates);
+        n_found += n_pairs;
+        for (Attribute const attribute : std::span(others).first(n_others)) {
+            Finding const finding =
+                scan_attribute(node, attribute, sampling, false, context_.tuning, scratch_.candidates, scratch_.scan);
+            if (finding == Finding::constant)
+                rows.small->retire(rows.list, attribute);
+            else
+                ++n_found;
+        }
+    }
+}
+
+// Finds the candidates of rows, and records what was found as long as there is room for it; whether there was.
+bool Decider::scan_many(Rows& rows, NodeRows const& node, Sampling const& sampling, bool is_recorded) {
+    SplitStats& found = scratch_.found;
+    std::size_t const n_most = max_words(node.size());
+    for (std::uint32_t n_found = 0; n_found < sampling.n_attributes;) {
+        auto const next = scratch_.order.next(1);
+        if (next.empty())
+            break;
+        Attribute const attribute = next[0];
+        Finding const finding =
+            scan_attribute(node, attribute, sampling, is_recorded, context_.tuning, scratch_.candidates, scratch_.scan);
+        if (finding == Finding::constant) {
+            if (rows.small != nullptr)
+                rows.small->retire(rows.list, attribute);
+            else
+                scratch_.active.retire(attribute);
+            continue;
+        }
+        ++n_found;
+        is_recorded = is_recorded && append_record(attribute, finding, sampling, node, n_most - found.n_words(),
+                                                   scratch_.scan, found.words());
+        if (is_recorded)
+            found.note_record();
+    }
+    return is_recorded;
 }
 
 // Whether what is found at a node is likely to be worth its memory; begins statistics without records if so.
@@ -186,10 +248,12 @@ bool Decider::start_recording(NodeRows const& node, Sampling const& sampling) {
     return true;
 }
 
-std::optional<Split> Decider::choose(std::span<Count const> totals, Label dominant, Key key, Sampling const& sampling) {
+template <typename Complete>
+std::optional<Split> Decider::choose(std::span<Count const> totals, Label dominant, Key key, Sampling const& sampling,
+                                     Complete const& complete) {
     Candidates& candidates = scratch_.candidates;
     CandidateKeys const keys(key);
-    auto const choice = candidates.choose(scoring(totals),
+    auto const choice = candidates.choose(scoring(totals), complete,
                                           [&](Candidate const& its) { return rank_of(its, keys, dominant, sampling); });
     if (!choice)
         return std::nullopt;
@@ -203,7 +267,8 @@ std::optional<Split> Decider::decide(SplitStats const& stats, NodePath path) {
     Word const* record = stats.first_record();
     for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record))
         offer_record(record, counts, sampling, scratch_.candidates, scratch_.scan);
-    return choose(stats.totals(), counts.dominant, path.key, sampling);
+    auto const nothing = [](Candidate&, Count*) {};  // all are complete
+    return choose(stats.totals(), counts.dominant, path.key, sampling, nothing);
 }
 
 bool Decider::renew(SplitStats& stats, std::vector<bool> const& is_stale, NodeRows const& node, NodePath path) {

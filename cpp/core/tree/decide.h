@@ -54,7 +54,13 @@ public:
     // Whether rows are a leaf before any split is considered.
     [[nodiscard]] bool must_be_leaf(std::span<Count const> totals, std::uint32_t depth) const;
 
-    // What a decision needs to know of the rows; valid until the next call.
+    // The rows as those of a leaf; valid until the next call, as is what follows. The slots of few rows are not listed
+    // yet.
+    [[nodiscard]] LeafRows count(Rows const& rows);
+    [[nodiscard]] LeafRows as_leaf(Rows const& rows) { return listed(rows, count(rows)); }
+    [[nodiscard]] LeafRows listed(Rows const& rows, LeafRows leaf);
+
+    // What a decision needs to know of the rows.
     [[nodiscard]] NodeRows look_at(Rows const& rows, Key key);
     [[nodiscard]] NodeRows look_at(RowGroup& rows, Key key) { return look_at(Rows{rows.slots, rows.ends}, key); }
 
@@ -91,10 +97,14 @@ private:
     [[nodiscard]] Scoring scoring(std::span<Count const> totals) const {
         return {context_.params.criterion, context_.params.min_samples_leaf, totals, context_.class_weights};
     }
+    void scan_few(Rows& rows, NodeRows const& node, Sampling const& sampling);
+    [[nodiscard]] bool scan_many(Rows& rows, NodeRows const& node, Sampling const& sampling, bool is_recorded);
+    template <typename Complete>
     [[nodiscard]] std::optional<Split> choose(std::span<Count const> totals, Label dominant, Key key,
-                                              Sampling const& sampling);
+                                              Sampling const& sampling, Complete const& complete);
     [[nodiscard]] bool start_recording(NodeRows const& node, Sampling const& sampling);
-    void retire_constant_bits(BitColumns bits, std::size_t n_rows);
+    void append_active(std::span<Attribute const> attributes, std::vector<Attribute>& list) const;
+    [[nodiscard]] std::span<Attribute const> list_varying(BitColumns bits, std::size_t n_rows);
     void retire_indicators(NodeRows const& node);
     [[nodiscard]] std::span<Attribute const> varying_attributes(Rows& rows, NodeRows& node);
 

@@ -20,47 +20,33 @@ void group_by_class(std::span<Slot const> slots, std::span<Label const> labels, 
 }
 
 void Grower::grow(Tree& tree, NodeIndex node, Rows rows, NodePath path) {
-    if (rows.small == nullptr) {  // what turns out to be a leaf need not be prepared for splits
-        NodeRows const its = decider_.look_at(rows, path.key);
-        if (decider_.must_be_leaf(its.totals, path.depth)) {
-            tree.make_leaf(node, its.totals, its.slots, its.ends);
-            return;
-        }
-    }
-    with_rows(rows, [&](Rows const& its) { grow_rows(tree, node, its, path); });
+    LeafRows const its = decider_.count(rows);
+    if (decider_.must_be_leaf(its.counts, path.depth))  // it need not be prepared for splits
+        tree.make_leaf(node, decider_.listed(rows, its));
+    else
+        with_rows(rows, [&](Rows const& prepared) { grow_rows(tree, node, prepared, path, false); });
 }
 
-void Grower::grow_rows(Tree& tree, NodeIndex node, Rows rows, NodePath path) {
-    NodeRows const its = decider_.look_at(rows, path.key);
-    if (decider_.must_be_leaf(its.totals, path.depth)) {
-        tree.make_leaf(node, its.totals, its.slots, its.ends);
-        return;
-    }
+// Makes the node a split, or a leaf if there is none, with unbuilt children if `only_one_level`.
+void Grower::grow_rows(Tree& tree, NodeIndex node, Rows rows, NodePath path, bool only_one_level) {
     ActiveAttributes::Scope const scope(scratch_.active);
-    Decision const decision = decider_.decide(rows, its, path);
+    Decision const decision = decider_.decide(rows, decider_.look_at(rows, path.key), path);
     if (decision.split)
-        grow_split(tree, node, decision, rows, path, false);
+        grow_split(tree, node, decision, rows, path, only_one_level);
     else
-        tree.make_leaf(node, its.totals, its.slots, its.ends);
+        tree.make_leaf(node, decider_.as_leaf(rows));
 }
 
 void Grower::expand(Tree& tree, NodeIndex node, NodePath path, bool only_one_level) {
     Pool<RowGroup>::Loan const group(scratch_.row_groups);
     tree.gather(node, {}, data_, *group, scratch_.tree);
-    if (!only_one_level) {
-        grow(tree, node, *group, path);
-        return;
-    }
-    ActiveAttributes::Scope const scope(scratch_.active);
-    Rows rows{group->slots, group->ends};
-    NodeRows const its = decider_.look_at(rows, path.key);
-    Decision decision;
-    if (!decider_.must_be_leaf(its.totals, path.depth))
-        decision = decider_.decide(rows, its, path);
-    if (decision.split)
-        grow_split(tree, node, decision, rows, path, true);
+    Rows const rows{group->slots, group->ends};
+    if (!only_one_level)
+        grow(tree, node, rows, path);
+    else if (LeafRows const its = decider_.count(rows); decider_.must_be_leaf(its.counts, path.depth))
+        tree.make_leaf(node, its);
     else
-        tree.make_leaf(node, its.totals, its.slots, its.ends);
+        grow_rows(tree, node, rows, path, true);
 }
 
 void Grower::grow_split(Tree& tree, NodeIndex node, Decision const& decision, Rows const& rows, NodePath path,
@@ -79,8 +65,7 @@ void Grower::grow_children(Tree& tree, NodeIndex node, Rows const& rows, NodePat
         Rows const& child_rows = side == Side::left ? left : right;
         NodeIndex const child = its.child(side);
         if (leave_unbuilt) {
-            NodeRows const view = decider_.look_at(child_rows, path.key);
-            tree.make_unbuilt(child, view.totals, view.slots, view.ends);
+            tree.make_unbuilt(child, decider_.as_leaf(child_rows));
         } else {
             grow(tree, child, child_rows, path.child(side));
         }

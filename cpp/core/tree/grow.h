@@ -60,7 +60,7 @@ private:
                     std::vector<std::uint32_t>& right_ends) const;
     void divide_bits(Rows const& rows, std::size_t n_left);
     [[nodiscard]] RowSet left_of(Rows const& rows, Attribute attribute, Value threshold);
-    void grow_rows(Tree& tree, NodeIndex node, Rows rows, NodePath path);
+    void grow_rows(Tree& tree, NodeIndex node, Rows rows, NodePath path, bool only_one_level);
 
     Dataset const& data_;
     ThreadScratch& scratch_;

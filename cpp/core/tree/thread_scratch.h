@@ -79,6 +79,7 @@ struct ThreadScratch {
     ScratchBuffer<RowBits::Bits> bits;  // if they are gathered for it alone
     std::vector<RowBits::Bits> varying;
     std::vector<std::uint8_t> is_present;  // per attribute: whether some rows are of that category
+    std::vector<Attribute> listed;         // attributes that may vary
     std::vector<Attribute> others;
     std::vector<Attribute> pairs;  // attributes of two values
 

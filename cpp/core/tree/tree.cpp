@@ -236,23 +236,22 @@ void Tree::limit_alternates(std::size_t n_rows) {
 // Makes the node a leaf without rows.
 void Tree::make_empty(NodeIndex index) {
     std::vector<std::uint32_t> const none(n_classes_, 0);
-    make_leaf(index, none, {}, none);
+    make_leaf(index, {none, {}, none});
 }
 
-void Tree::fill(NodeIndex index, NodeKind kind, std::span<Count const> counts, std::span<Slot const> rows,
-                std::span<std::uint32_t const> ends) {
+void Tree::fill(NodeIndex index, NodeKind kind, LeafRows const& rows) {
     release(index);
-    auto const n_rows = static_cast<Count>(rows.size());
+    auto const n_rows = static_cast<Count>(rows.slots.size());
     Node its;
     its.kind = kind;
     its.threshold_or_n = n_rows;
     its.link = blocks_.allocate(n_words(n_rows));
     auto const block = blocks_.block(its.link, n_words(n_rows));
-    std::ranges::copy(counts, block.begin());
+    std::ranges::copy(rows.counts, block.begin());
     auto const slots = block.subspan(n_classes_);
-    std::ranges::copy(rows, slots.begin());
-    for (std::size_t y = 0, begin = 0; y < n_classes_; begin = ends[y++])
-        if (auto const its_rows = slots.subspan(begin, ends[y] - begin); !std::ranges::is_sorted(its_rows))
+    std::ranges::copy(rows.slots, slots.begin());
+    for (std::size_t y = 0, begin = 0; y < n_classes_; begin = rows.ends[y++])
+        if (auto const its_rows = slots.subspan(begin, rows.ends[y] - begin); !std::ranges::is_sorted(its_rows))
             std::ranges::sort(its_rows);
     nodes_[index] = its;
 }

@@ -29,6 +29,13 @@ struct RowGroup {
     std::vector<std::uint32_t> ends;  // of the classes
 };
 
+// What a leaf or an unbuilt node is made of: rows class after class, and how many there are of each, by weight.
+struct LeafRows {
+    std::span<Count const> counts;
+    std::span<Slot const> slots;
+    std::span<std::uint32_t const> ends;  // of the classes among the slots
+};
+
 // What walking a tree needs, kept from one walk to the next.
 struct TreeScratch {
     std::vector<NodeIndex> pending;
@@ -71,14 +78,10 @@ public:
     void gather(NodeIndex index, Changes const& changes, Dataset const& data, RowGroup& rows,
                 TreeScratch& scratch) const;
 
-    // Each of these replaces what the node was; its former subtree is released. Rows come class after class.
-    void make_leaf(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows,
-                   std::span<std::uint32_t const> ends) {
-        fill(index, NodeKind::leaf, counts, rows, ends);
-    }
-    void make_unbuilt(NodeIndex index, std::span<Count const> counts, std::span<Slot const> rows,
-                      std::span<std::uint32_t const> ends) {
-        fill(index, NodeKind::unbuilt, counts, rows, ends);
+    // Each of these replaces what the node was; its former subtree is released.
+    void make_leaf(NodeIndex index, LeafRows const& rows) { fill(index, NodeKind::leaf, rows); }
+    void make_unbuilt(NodeIndex index, LeafRows const& rows) {
+        fill(index, NodeKind::unbuilt, rows);
         ++n_unbuilt_;
     }
     void make_split(NodeIndex index, NodeKind kind, Split const& split);
@@ -146,8 +149,7 @@ private:
     void release(NodeIndex index);
     void release(Alternate const& alternate);
     void make_empty(NodeIndex index);
-    void fill(NodeIndex index, NodeKind kind, std::span<Count const> counts, std::span<Slot const> rows,
-              std::span<std::uint32_t const> ends);
+    void fill(NodeIndex index, NodeKind kind, LeafRows const& rows);
     [[nodiscard]] NodeIndex allocate_pair();
     [[nodiscard]] std::size_t n_words(Count n_rows) const { return n_classes_ + n_rows; }
 

@@ -92,10 +92,10 @@ private:
     bool is_postponed(std::size_t n_rows) const { return lazy_ && n_rows <= context_.tuning.max_postponed_rows; }
 
     void postpone(NodeIndex index, NodePath path, RowGroup& rows) {
-        NodeRows const view = decider().look_at(rows, path.key);
-        cost_.record(path.depth, sum(view.totals));
+        LeafRows const its = decider().count({rows.slots, rows.ends});
+        cost_.record(path.depth, sum(its.counts));
         if constexpr (kApplies)
-            tree_.make_unbuilt(index, view.totals, view.slots, view.ends);
+            tree_.make_unbuilt(index, its);
     }
 
     void visit_leaf(NodeIndex index, NodePath path, Changes const& changes) {
@@ -113,9 +113,8 @@ private:
         Loan group(scratch_.row_groups);
         rows_after(index, changes, *group);
         Rows rows{group->slots, group->ends};
-        NodeRows const view = decider().look_at(rows, path.key);
-        Count const n_after = sum(view.totals);
-        Decision const decision = decider().decide(rows, view, path);
+        Count const n_after = sum(decider().count(rows).counts);
+        Decision const decision = decider().decide(rows, decider().look_at(rows, path.key), path);
         if (!decision.split) {
             change_rows(index, changes);
             return;
@@ -132,17 +131,15 @@ private:
     void visit_from_rows(NodeIndex index, NodePath path, Changes const& changes, Rows rows) {
         if constexpr (kApplies)
             tree_.drop_alternates_of(index);  // only statistics would tell when they come back
-        NodeRows const view = decider().look_at(rows, path.key);
-        if (decider().must_be_leaf(view.totals, path.depth)) {
-            become_leaf(index, path, view);
-            return;
-        }
-        Count const n_after = sum(view.totals);
-        Decision const decision = decider().decide(rows, view, path);
+        LeafRows const its = decider().count(rows);
+        Count const n_after = sum(its.counts);
+        Decision decision;
+        if (!decider().must_be_leaf(its.counts, path.depth))
+            decision = decider().decide(rows, decider().look_at(rows, path.key), path);
         if (!decision.split) {
-            become_leaf(index, path, view);
+            become_leaf(index, path, rows);
         } else if (Node const node = tree_.node(index);
-                   keeps_partition(node, *decision.split, n_kept_left(node, view.slots, changes), changes)) {
+                   keeps_partition(node, *decision.split, n_kept_left(node, rows, changes), changes)) {
             if constexpr (kApplies) {
                 tree_.set_threshold(index, decision.split->threshold);
                 if (decision.stats != nullptr)
@@ -254,7 +251,7 @@ private:
         if (rows.slots.empty())
             rows_after(index, changes, rows);
         if (!decision.split) {
-            become_leaf(index, path, decider().look_at(rows, path.key));
+            become_leaf(index, path, {rows.slots, rows.ends});
             return;
         }
         cost_.record(path.depth, n_after);
@@ -441,10 +438,11 @@ private:
         return decision;
     }
 
-    void become_leaf(NodeIndex index, NodePath path, NodeRows const& rows) {
-        cost_.record(path.depth, sum(rows.totals));
+    void become_leaf(NodeIndex index, NodePath path, Rows const& rows) {
+        LeafRows const its = decider().as_leaf(rows);
+        cost_.record(path.depth, sum(its.counts));
         if constexpr (kApplies)
-            tree_.make_leaf(index, rows.totals, rows.slots, rows.ends);
+            tree_.make_leaf(index, its);
     }
 
     void regrow(NodeIndex index, NodePath path, Decision const& decision, Rows const& rows) {
@@ -467,10 +465,11 @@ private:
     }
 
     // Rows that stay and are left of the old split.
-    Count n_kept_left(Node const& node, std::span<Slot const> rows_after, Changes const& changes) const {
+    Count n_kept_left(Node const& node, Rows const& rows_after, Changes const& changes) {
+        auto const slots = decider().as_leaf(rows_after).slots;
         return context_.data.visit(node.attribute, [&](auto view) {
             Count n_left = 0;
-            for (Slot const slot : rows_after)
+            for (Slot const slot : slots)
                 n_left += view(slot) <= node.threshold() ? context_.data.vote(slot).weight : 0;
             return n_left - count_left(changes.added, node.attribute, node.threshold());
         });

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 #include <set>
@@ -123,8 +124,21 @@ TEST_CASE("numbers at or below a threshold, and words with a bit, are marked") {
                 CHECK(is_marked(below, i) == (values[i] <= -3));
                 CHECK(is_marked(with_bit, i) == ((bits[i] >> 41 & 1) != 0));
             }
-            CHECK(set->count_bit(bits.data(), n, 41) ==
-                  static_cast<std::size_t>(std::ranges::count_if(bits, [](auto word) { return word >> 41 & 1; })));
+        }
+}
+
+TEST_CASE("words with a bit are counted, class by class") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : kSizes) {
+            auto const bits = words(n + kernels::kLanes);
+            std::array<std::uint32_t, 4> const ends = {
+                static_cast<std::uint32_t>(n / 3), static_cast<std::uint32_t>(n / 3), static_cast<std::uint32_t>(n / 2),
+                static_cast<std::uint32_t>(n)};
+            std::array<std::uint32_t, 4> counts{};
+            set->count_bit(bits.data(), ends.data(), ends.size(), 41, counts.data());
+            for (std::size_t y = 0, begin = 0; y < ends.size(); begin = ends[y++])
+                CHECK(counts[y] == std::count_if(bits.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                 bits.begin() + ends[y], [](auto word) { return word >> 41 & 1; }));
         }
 }
 
@@ -267,6 +281,108 @@ TEST_CASE("few rows are sorted, and their classes are sets of places then") {
                 }
                 CHECK(found == expected);
             }
+}
+
+namespace {
+
+// The distinct values of rows, class after class, and which classes each has.
+std::map<Ordered, std::set<std::size_t>> classes_by_value(std::span<Ordered const> values,
+                                                          std::span<std::uint32_t const> ends) {
+    std::map<Ordered, std::set<std::size_t>> result;
+    for (std::size_t y = 0, begin = 0; y < ends.size(); begin = ends[y++])
+        for (std::size_t i = begin; i < ends[y]; ++i)
+            result[values[i]].insert(y);
+    return result;
+}
+
+bool is_marked_value(std::set<std::size_t> const& classes, std::uint32_t dominant) {
+    return std::ranges::any_of(classes, [&](std::size_t y) { return y != dominant; });
+}
+
+bool is_valid_pair(std::set<std::size_t> classes, std::set<std::size_t> const& next) {
+    classes.insert(next.begin(), next.end());
+    return classes.size() > 1;
+}
+
+}  // namespace
+
+TEST_CASE("of values with their classes, the valid candidates and the marked ones are marked") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : {2, 3, 63, 64, 65, 200})
+            for (std::uint32_t const dominant : {0U, 2U, ~0U}) {
+                std::size_t const n_words = (n + 63) / 64;
+                auto const random = numbers(n, 5);  // from -20: the only class, or several
+                std::vector<std::uint64_t> only(3 * n_words);
+                std::vector<std::set<std::size_t>> classes(n);
+                for (std::size_t i = 0; i < n; ++i) {
+                    auto const y = static_cast<std::size_t>(random[i] + 20);
+                    classes[i] = y < 3 ? std::set<std::size_t>{y} : std::set<std::size_t>{y - 3, 2};
+                    if (y < 3)
+                        only[y * n_words + i / 64] |= std::uint64_t{1} << (i % 64);
+                }
+                std::vector<std::uint64_t> valid(n_words);
+                std::vector<std::uint64_t> marked(n_words);
+                set->mark_valid(only.data(), 3, n, dominant, valid.data(), marked.data());
+                for (std::size_t i = 0; i < 64 * n_words; ++i) {
+                    CHECK(is_marked(valid, i) == (i + 1 < n && is_valid_pair(classes[i], classes[i + 1])));
+                    CHECK(is_marked(marked, i) == (i < n && is_marked_value(classes[i], dominant)));
+                }
+            }
+}
+
+TEST_CASE("the valid candidates of few rows are sampled by their ranks") {
+    for (auto const* const set : every_set())
+        for (std::uint32_t const n : {2U, 5U, 16U, 17U, 40U, 64U})
+            for (std::uint32_t const n_distinct : {1U, 4U, 30U, 1U << 30})
+                for (std::uint32_t const n_classes : {2U, 3U})
+                    for (std::uint32_t const n_thresholds : {0U, 1U, 5U, 25U}) {
+                        auto values = numbers(n + kernels::kLanes, n_distinct);
+                        std::vector<std::uint32_t> ends = {n / 3, n / 2, n};
+                        ends.erase(ends.begin(), ends.end() - n_classes);
+                        std::uint32_t const dominant = n % 2 == 0 ? n_classes - 1 : ~0U;
+                        auto const rows = std::vector(values.begin(), values.begin() + n);
+                        auto const by_value = classes_by_value(rows, ends);
+                        struct Expected {
+                            Rank rank;
+                            Ordered value;
+                            Ordered next;
+                            bool is_marked;
+                            auto operator<=>(Expected const&) const = default;
+                        };
+                        std::vector<Expected> expected;
+                        for (auto its = by_value.begin(); std::next(its) != by_value.end(); ++its) {
+                            auto const next = std::next(its);
+                            if (!is_valid_pair(its->second, next->second))
+                                continue;
+                            bool const marked = is_marked_value(its->second, dominant);
+                            Rank const its_rank =
+                                rank(marked ? 77 : 78, float_bits(from_ordered(marked ? its->first : next->first)));
+                            expected.push_back({its_rank, its->first, next->first, marked});
+                        }
+                        std::ranges::sort(expected);
+                        if (n_thresholds != 0 && expected.size() > n_thresholds)
+                            expected.resize(n_thresholds);
+                        std::ranges::sort(expected, {}, &Expected::value);
+
+                        std::vector<Ordered> beside(values.size());
+                        kernels::WordOfRows found{};
+                        std::vector<Count> left(n * n_classes);
+                        std::size_t const n_found =
+                            set->sample_word(values.data(), ends.data(), n_classes, {77, 78, dominant, n_thresholds},
+                                             beside.data(), found, left.data());
+                        REQUIRE(n_found == expected.size());
+                        for (std::size_t i = 0; i < n_found; ++i) {
+                            std::uint32_t const place = found.places[i];
+                            CHECK(values[place] == expected[i].value);
+                            CHECK(values[place + 1] == expected[i].next);
+                            CHECK((found.marked >> place & 1) == (expected[i].is_marked ? 1 : 0));
+                            for (std::size_t y = 0, begin = 0; y < n_classes; begin = ends[y++])
+                                CHECK(left[i * n_classes + y] ==
+                                      std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                    rows.begin() + ends[y],
+                                                    [&](Ordered value) { return value <= expected[i].value; }));
+                        }
+                    }
 }
 
 TEST_CASE("values of ranks within bounds are kept") {

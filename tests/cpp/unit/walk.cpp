@@ -25,7 +25,7 @@ void grow_at_random(Tree& tree, NodeIndex index, std::uint32_t depth, std::mt199
     if (depth == 0 || random() % 6 == 0) {
         std::vector<Count> const counts = {1 + static_cast<Count>(random() % 3), static_cast<Count>(random() % 3),
                                            static_cast<Count>(random() % 2)};
-        tree.make_leaf(index, counts, {}, kNoRows);
+        tree.make_leaf(index, {counts, {}, kNoRows});
         return;
     }
     auto const attribute = static_cast<Attribute>(random() % 6);
@@ -120,7 +120,7 @@ TEST_CASE("in a flat tree all leaves with rows of the same single class are one"
     tree.make_split(Tree::kRoot, NodeKind::random, {.attribute = 0, .threshold = to_value(0)});
     std::vector<Count> const counts = {4, 0};
     for (Side const side : {Side::left, Side::right})
-        tree.make_leaf(tree.node(Tree::kRoot).child(side), counts, {}, kNoRows);
+        tree.make_leaf(tree.node(Tree::kRoot).child(side), {counts, {}, kNoRows});
     FlatTree const flat(tree, 2, {});
     FlatTreeView const view = flat.view();
     Value const low = to_value(-1);
