@@ -82,10 +82,10 @@ struct CountKernels {
         look_beyond<Downwards>(to_ordered(kNoLower), bounds, n_bounds, values, n, n_below, most);
     }
 
-    // For each of some numbers, how many values `compare` with it.
+    // For each of some numbers, how many values `compare` with it, one result in every `step` places.
     template <typename Compare>
     static void count_each(Ordered const* wanted, std::size_t n_wanted, Ordered const* values, std::size_t n,
-                           std::uint32_t* results, Compare const& compare) {
+                           std::uint32_t* results, std::size_t step, Compare const& compare) {
         Loops::for_each_group(n_wanted, [&]<std::size_t kN>(std::size_t begin) {
             Vector here[kN];
             typename Vectors::Counter counts[kN] = {};
@@ -96,21 +96,41 @@ struct CountKernels {
                     Vectors::count(Vectors::both(compare(those, here[i]), mask), counts[i]);
             });
             for (std::size_t i = 0; i < kN; ++i)
-                results[begin + i] = Vectors::total(counts[i]);
+                results[(begin + i) * step] = Vectors::total(counts[i]);
         });
     }
 
     static void count_below(Ordered const* thresholds, std::size_t n_thresholds, Ordered const* values, std::size_t n,
-                            std::uint32_t* counts) {
-        count_each(thresholds, n_thresholds, values, n, counts,
+                            std::uint32_t* counts, std::size_t step) {
+        if (n <= 2 * kWidth) {
+            count_few_below(thresholds, n_thresholds, values, n, counts, step);
+            return;
+        }
+        count_each(thresholds, n_thresholds, values, n, counts, step,
                    [](Vector those, Vector here) { return Vectors::greater(those, here); });
         for (std::size_t i = 0; i < n_thresholds; ++i)
-            counts[i] = static_cast<std::uint32_t>(n) - counts[i];
+            counts[i * step] = static_cast<std::uint32_t>(n) - counts[i * step];
+    }
+
+    // The other way round: a vector of thresholds is compared with one value after the other.
+    static void count_few_below(Ordered const* thresholds, std::size_t n_thresholds, Ordered const* values,
+                                std::size_t n, std::uint32_t* counts, std::size_t step) {
+        for (std::size_t begin = 0; begin < n_thresholds; begin += kWidth) {
+            std::size_t const n_here = n_thresholds - begin < kWidth ? n_thresholds - begin : kWidth;
+            Vector const here = Vectors::load_first(thresholds + begin, n_here);
+            Vector n_above = Vectors::all(0);
+            for (std::size_t i = 0; i < n; ++i)
+                n_above = Vectors::more_where(Vectors::greater(Vectors::all(values[i]), here), n_above);
+            std::uint32_t results[kWidth];
+            std::memcpy(results, &n_above, sizeof results);
+            for (std::size_t i = 0; i < n_here; ++i)
+                counts[(begin + i) * step] = static_cast<std::uint32_t>(n) - results[i];
+        }
     }
 
     static void count_equal(Ordered const* wanted, std::size_t n_wanted, Ordered const* values, std::size_t n,
                             std::uint32_t* counts) {
-        count_each(wanted, n_wanted, values, n, counts,
+        count_each(wanted, n_wanted, values, n, counts, 1,
                    [](Vector those, Vector here) { return Vectors::equal(those, here); });
     }
 

@@ -71,9 +71,9 @@ struct Set {
     void (*look_below)(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
                        std::uint32_t* n_below, Ordered* most);
 
-    // For each of some numbers, how many of n values are at or below it, …
+    // For each of some numbers, how many of n values are at or below it, one count in every `step` places, …
     void (*count_below)(Ordered const* thresholds, std::size_t n_thresholds, Ordered const* values, std::size_t n,
-                        std::uint32_t* counts);
+                        std::uint32_t* counts, std::size_t step);
     // … and how many are the same.
     void (*count_equal)(Ordered const* wanted, std::size_t n_wanted, Ordered const* values, std::size_t n,
                         std::uint32_t* counts);

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "base/hash.h"
@@ -122,25 +124,33 @@ public:
     Count n_highest = 0;
     Count n_missing = 0;
 
-    // Room for so many thresholds; the keys are to be written.
-    void start(std::size_t n_classes, std::size_t n_thresholds) {
+    // Room for so many thresholds, which are to be written as to_ordered has them, with their number as rank.
+    [[nodiscard]] Ordered* start(std::size_t n_classes, std::size_t n_thresholds) {
         n_classes_ = n_classes;
         n_thresholds_ = n_thresholds;
-        (void)keys_.take(n_thresholds);
-        if (left_.size() < n_thresholds * n_classes)
-            left_.resize(n_thresholds * n_classes);
+        ranks_.resize(std::max(ranks_.size(), n_thresholds + kernels::kLanes));
+        std::iota(ranks_.begin(), ranks_.begin() + static_cast<std::ptrdiff_t>(n_thresholds), Rank{0});
+        return points_.take(n_thresholds + kernels::kLanes);
     }
-    void set(std::size_t i, Value threshold, Rank rank) { keys_.data()[i] = std::uint64_t{threshold} << 32 | rank; }
-    void sort() { std::sort(keys_.data(), keys_.data() + n_thresholds_); }
+    void sort() {
+        ranks_beside_.resize(ranks_.size());
+        kernels::chosen->sort(points_.data(), ranks_.data(), n_thresholds_,
+                              points_beside_.take(n_thresholds_ + kernels::kLanes), ranks_beside_.data());
+        left_.resize(std::max(left_.size(), n_thresholds_ * n_classes_));
+    }
 
     [[nodiscard]] std::size_t size() const { return n_thresholds_; }
-    [[nodiscard]] Value threshold(std::size_t i) const { return static_cast<Value>(keys_.data()[i] >> 32); }
-    [[nodiscard]] Rank rank(std::size_t i) const { return static_cast<Rank>(keys_.data()[i]); }
+    [[nodiscard]] std::span<Ordered const> points() const { return {points_.data(), n_thresholds_}; }
+    [[nodiscard]] Value threshold(std::size_t i) const { return from_ordered(points_.data()[i]); }
+    [[nodiscard]] Rank rank(std::size_t i) const { return ranks_[i]; }
+    void set_last_rank(Rank rank) { ranks_[n_thresholds_ - 1] = rank; }
+    // Once they are sorted.
     [[nodiscard]] Count* left(std::size_t i) { return left_.data() + i * n_classes_; }
     [[nodiscard]] Count const* left(std::size_t i) const { return left_.data() + i * n_classes_; }
 
     void wipe_values() {
-        keys_.wipe_written();
+        points_.wipe_written();
+        points_beside_.wipe_written();
         wipe(&lowest, 1);
         wipe(&highest, 1);
     }
@@ -148,7 +158,10 @@ public:
 private:
     std::size_t n_classes_ = 0;
     std::size_t n_thresholds_ = 0;
-    ScratchBuffer<std::uint64_t> keys_;
+    ScratchBuffer<Ordered> points_;
+    ScratchBuffer<Ordered> points_beside_;
+    std::vector<Rank> ranks_;
+    std::vector<Rank> ranks_beside_;
     std::vector<Count> left_;
 };
 

@@ -19,22 +19,26 @@ public:
         : node_(node), attribute_(attribute), scratch_(scratch) {}
 
     Finding run(UniformRequest const& request, Candidates& candidates) {
-        if (auto const values = count_two_valued(node_, attribute_, scratch_.pair.at_high)) {
+        bool const is_few = node_.small != nullptr && !request.is_recorded;  // those of two values were asked before
+        if (auto const values = is_few ? std::nullopt : count_two_valued(node_, attribute_, scratch_.pair.at_high)) {
             scratch_.pair.values = *values;
             return take_pair(request, candidates);
         }
         scratch_.values.gather(node_, attribute_);
         if (!find_range(request.is_recorded))
             return Finding::constant;
-        find_thresholds(request);
-        offer(candidates);
+        if (is_few && node_.size() == 2)
+            offer_pair(request, candidates);
+        else
+            offer(request, candidates);
         return Finding::cuts;
     }
 
     void find_again(UniformRequest const& request) {
         scratch_.values.gather(node_, attribute_);
         (void)find_range(request.is_recorded);
-        find_thresholds(request);
+        draw(request);
+        count_points(found().points(), found().left(0));
     }
 
 private:
@@ -46,11 +50,6 @@ private:
         append_pair(attribute_, values, at_high.data(), node_.totals, candidates,
                     [&](std::span<Count const>) { return rank_of_pair(scratch_.pair.values, request); });
         return Finding::pair;
-    }
-
-    void find_thresholds(UniformRequest const& request) {
-        draw(request);
-        count();
     }
 
     [[nodiscard]] FoundThresholds& found() { return scratch_.thresholds; }
@@ -92,55 +91,60 @@ private:
         bool const has_range = found().lowest < found().highest;
         bool const parts_missing = found().n_missing > 0 && !(has_range && request.is_random_node);
         std::uint32_t const n_arrivals = has_range ? request.n_arrivals : 0;
-        found().start(node_.n_classes(), n_arrivals + (parts_missing ? 1 : 0));
+        std::size_t const n = n_arrivals + (parts_missing ? 1 : 0);
+        Ordered* const points = found().start(node_.n_classes(), n);
         if (has_range) {
-            Value* const points = scratch_.arrivals.take(n_arrivals + Arrivals::kMoreRoom);
-            Arrivals(node_.key, attribute_, found().lowest, found().highest).take(n_arrivals, points);
-            for (std::uint32_t i = 0; i < n_arrivals; ++i)
-                found().set(i, points[i], i);
+            Value* const arrivals = scratch_.arrivals.take(n_arrivals + Arrivals::kMoreRoom);
+            Arrivals(node_.key, attribute_, found().lowest, found().highest).take(n_arrivals, arrivals);
+            std::transform(arrivals, arrivals + n_arrivals, points, to_ordered);
         }
-        if (parts_missing)
-            found().set(n_arrivals, kInfinity, request.n_arrivals);
+        if (parts_missing) {
+            points[n_arrivals] = to_ordered(kInfinity);
+            found().set_last_rank(request.n_arrivals);
+        }
         if (request.is_recorded)
             found().sort();
     }
 
-    // Rows per class at or below each threshold.
-    void count() {
-        std::size_t const n = found().size();
-        Ordered* const points = scratch_.valid_values.take(n);
-        for (std::size_t i = 0; i < n; ++i)
-            points[i] = to_ordered(found().threshold(i));
-        scratch_.left.resize(std::max(scratch_.left.size(), n));
-        Count* const counts = scratch_.left.data();
-        node_.for_each_class([&](std::size_t y, std::size_t first, std::size_t) {
-            count_class({points, n}, scratch_.values.of_class(y), first, counts);
-            for (std::size_t i = 0; i < n; ++i)
-                found().left(i)[y] = counts[i];
-        });
+    // The only two rows, which have two values: all arrivals make the same split.
+    void offer_pair(UniformRequest const& request, Candidates& candidates) {
+        auto const [lowest, highest] = scratch_.values.range();
+        TwoValues const values{from_ordered(lowest), from_ordered(highest)};
+        scratch_.here[0] = lowest;
+        count_points({scratch_.here.data(), 1},
+                     candidates.append(attribute_, values.low, values.high, rank_of_pair(values, request)));
     }
 
-    void count_class(std::span<Ordered const> points, std::span<Ordered const> values, std::size_t first_row,
-                     Count* counts) const {
-        if (node_.weights.empty()) {
-            kernels::chosen->count_below(points.data(), points.size(), values.data(), values.size(), counts);
-            return;
-        }
-        for (std::size_t i = 0; i < points.size(); ++i) {
-            counts[i] = 0;
-            for (std::size_t row = 0; row < values.size(); ++row)
-                counts[i] += values[row] <= points[i] ? node_.weights[first_row + row] : 0;
-        }
-    }
-
-    void offer(Candidates& candidates) {
+    void offer(UniformRequest const& request, Candidates& candidates) {
+        draw(request);
         Count* const left = candidates.append_many(found().size(), [&](std::size_t i, Candidate& its) {
             its.attribute = attribute_;
             its.value = found().threshold(i);
             its.next = kNoValue;
             its.rank = found().rank(i);
         });
-        std::copy_n(found().left(0), found().size() * node_.n_classes(), left);
+        count_points(found().points(), left);
+        if (request.is_recorded)
+            std::copy_n(left, found().size() * node_.n_classes(), found().left(0));
+    }
+
+    // Rows per class at or below each of some points.
+    void count_points(std::span<Ordered const> points, Count* left) const {
+        std::size_t const n_classes = node_.n_classes();
+        node_.for_each_class([&](std::size_t y, std::size_t first_row, std::size_t) {
+            auto const values = scratch_.values.of_class(y);
+            if (node_.weights.empty()) {
+                kernels::chosen->count_below(points.data(), points.size(), values.data(), values.size(), left + y,
+                                             n_classes);
+                return;
+            }
+            for (std::size_t i = 0; i < points.size(); ++i) {
+                Count n_below = 0;
+                for (std::size_t row = 0; row < values.size(); ++row)
+                    n_below += values[row] <= points[i] ? node_.weights[first_row + row] : 0;
+                left[i * n_classes + y] = n_below;
+            }
+        });
     }
 
     NodeRows const& node_;

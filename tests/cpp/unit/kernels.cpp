@@ -79,15 +79,15 @@ TEST_CASE("the range of numbers is found") {
 TEST_CASE("values above, below and at others are counted, and the nearest ones are found") {
     std::array<Ordered, 13> const those = {-21, -20, -18, -15, -12, -11, 0, 100, -19, -17, -16, -14, -13};
     for (auto const* const set : every_set())
-        for (std::size_t const n : {0, 1, 7, 16, 33})
+        for (std::size_t const n : {0, 1, 7, 16, 17, 33})
             for (std::size_t const n_those : {1, 4, 5, 8, 13}) {
                 auto const values = numbers(n, 10);
                 std::vector<std::uint32_t> n_above(n_those);
-                std::vector<std::uint32_t> n_below(n_those);
+                std::vector<std::uint32_t> n_below(3 * n_those);  // every third is in use
                 std::vector<std::uint32_t> n_equal(n_those);
                 std::vector<Ordered> least(n_those);
                 set->look_above(those.data(), n_those, values.data(), n, n_above.data(), least.data());
-                set->count_below(those.data(), n_those, values.data(), n, n_below.data());
+                set->count_below(those.data(), n_those, values.data(), n, n_below.data(), 3);
                 std::vector<std::uint32_t> n_lower(n_those);
                 std::vector<Ordered> most(n_those);
                 set->look_below(those.data(), n_those, values.data(), n, n_lower.data(), most.data());
@@ -105,7 +105,7 @@ TEST_CASE("values above, below and at others are counted, and the nearest ones a
                     CHECK(most[i] == former);
                     CHECK(n_lower[i] == n - n_above[i] - n_equal[i]);
                     CHECK(n_above[i] == count(values, [&](Ordered value) { return value > those[i]; }));
-                    CHECK(n_below[i] == n - n_above[i]);
+                    CHECK(n_below[3 * i] == n - n_above[i]);
                     CHECK(n_equal[i] == std::ranges::count(values, those[i]));
                 }
             }
