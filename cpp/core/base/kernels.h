@@ -145,14 +145,9 @@ struct Set {
     std::size_t (*keep_varying)(std::uint64_t set, std::uint64_t const* words, std::uint32_t const* names,
                                 std::size_t n, std::uint64_t* kept_words, std::uint32_t* kept_names);
 
-    // Sorts values of up to 64 rows, class after class, each of which ends where `ends` tells; behind the values is
-    // room for kLanes more. The sets are the places of each class among the sorted ones. Marks values that are
-    // repeated.
-    std::uint64_t (*sort_classes)(Ordered* values, std::uint32_t const* ends, std::size_t n_classes,
-                                  Ordered* values_beside, std::uint64_t* sets);
-
-    // Sorts values in the same way, and finds the sampled candidates: how many they are, none if there is one value
-    // alone, and for each of them the rows per class at or below its lower value.
+    // Sorts values of up to 64 rows, class after class, each of which ends where `ends` tells, and finds the sampled
+    // candidates: how many they are, none if there is one value alone, and for each of them the rows per class at or
+    // below its lower value. Behind the values is room for kLanes more, and as much beside.
     std::size_t (*sample_word)(Ordered* values, std::uint32_t const* ends, std::size_t n_classes,
                                ValidSample const& wanted, Ordered* values_beside, WordOfRows& found, Count* left);
 

@@ -62,7 +62,6 @@ struct KernelsOf {
             .transpose = CountKernels<Vectors>::transpose,
             .count_common = CountKernels<Vectors>::count_common,
             .keep_varying = CountKernels<Vectors>::keep_varying,
-            .sort_classes = SortKernels<Vectors>::sort_classes,
             .sample_word = CandidateKernels<Vectors>::sample_word,
             .mark_valid = CandidateKernels<Vectors>::mark_valid,
             .count_before = CountKernels<Vectors>::count_before,

@@ -135,6 +135,8 @@ struct SortKernels {
         }
     }
 
+    // Sorts values of up to 64 rows, class after class. The sets are the places of each class among the sorted ones.
+    // Marks values that are repeated.
     static std::uint64_t sort_classes(Ordered* values, std::uint32_t const* ends, std::size_t n_classes,
                                       Ordered* values_beside, std::uint64_t* sets) {
         std::uint32_t places[64 + kLanes];

@@ -28,7 +28,7 @@ void AttributeOrder::start(std::span<Attribute const> attributes, Key node, std:
     key_ = hash(node, kAttribute);
     if (n_wanted != n_wanted_) {
         n_wanted_ = n_wanted;
-        n_likely_ = static_cast<double>(n_wanted) + 2 * std::sqrt(static_cast<double>(n_wanted)) + 2;
+        n_likely_ = static_cast<double>(n_wanted) + 1.3 * std::sqrt(static_cast<double>(n_wanted)) + 1;
     }
     // Ranks are uniform: so many are likely to be below the first bound.
     double const share = n_likely_ / static_cast<double>(attributes.size() + 1);

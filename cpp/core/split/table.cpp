@@ -85,15 +85,9 @@ void Table::sort(NodeRows const& node, ClassValues& values) {
     make_at_least(sets_, n_classes_ * n_words);
     make_at_least(n_before_, n_classes_ * n_words);
     make_at_least(repeated_, n_words);
-    if (n_words == 1) {
-        repeated_[0] = kernels::chosen->sort_classes(sorted, node.ends.data(), n_classes_,
-                                                     beside_.take(n_rows + kernels::kLanes), sets_.data());
-        std::fill_n(n_before_.data(), n_classes_, Count{0});
-    } else {
-        sort_rows(node, sorted);
-        find_sets(node);
-        kernels::chosen->mark_repeated(sorted, n_rows, repeated_.data());
-    }
+    sort_rows(node, sorted);
+    find_sets(node);
+    kernels::chosen->mark_repeated(sorted, n_rows, repeated_.data());
     are_repeated_ = std::any_of(repeated_.data(), repeated_.data() + n_words, [](auto word) { return word != 0; });
     if (are_repeated_ && sorted[0] == sorted[n_rows - 1]) {
         n_values_ = 1;

@@ -20,11 +20,6 @@ void count_rows(NodeRows const& node, IsHigh const& is_high, std::vector<Count>&
 // Counts the rows whose bit is set, by whichever bits are known; false if none are.
 bool count_bits(NodeRows const& node, Attribute attribute, std::vector<Count>& n_set) {
     auto const bit = node.data.bit_of(attribute);
-    if (node.small != nullptr && (bit || node.data.numeric_column(attribute) == nullptr)) {
-        RowSet const rows = node.small->column(attribute) & node.set;
-        kernels::chosen->count_common(&rows, 1, node.small->classes().data(), n_set.size(), n_set.data());
-        return true;
-    }
     if (node.bits.empty() || !bit)
         return false;
     RowBits::Bits const* const words = node.bits.word(*bit / RowBits::kBitsPerWord);
@@ -74,8 +69,6 @@ std::optional<TwoValues> count_two_valued(NodeRows const& node, Attribute attrib
         return count_indicator(node, attribute, at_high);
     if (!column->is_coded() || column->codes_in_order().size() > 2)
         return std::nullopt;
-    if (node.small != nullptr && !node.data.bit_of(attribute))
-        return std::nullopt;  // the few rows are not listed
     auto const order = column->codes_in_order();
     auto const coded = column->coded();
     Code const high = order.back();

@@ -19,7 +19,7 @@ struct TwoValues {
     Value high;
 };
 
-// Whether the attribute is known to be one, and if so puts the rows, per class, at the higher value into `at_high`.
+// Whether the attribute is one, and if so puts the rows, per class, at the higher value into `at_high`.
 // With one value, both are that.
 [[nodiscard]] std::optional<TwoValues> count_two_valued(NodeRows const& node, Attribute attribute,
                                                         std::vector<Count>& at_high);

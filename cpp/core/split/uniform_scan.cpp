@@ -19,15 +19,15 @@ public:
         : node_(node), attribute_(attribute), scratch_(scratch) {}
 
     Finding run(UniformRequest const& request, Candidates& candidates) {
-        bool const is_few = node_.small != nullptr && !request.is_recorded;  // those of two values were asked before
-        if (auto const values = is_few ? std::nullopt : count_two_valued(node_, attribute_, scratch_.pair.at_high)) {
+        bool const are_few = node_.small != nullptr;
+        if (auto const values = are_few ? std::nullopt : count_two_valued(node_, attribute_, scratch_.pair.at_high)) {
             scratch_.pair.values = *values;
             return take_pair(request, candidates);
         }
         scratch_.values.gather(node_, attribute_);
         if (!find_range(request.is_recorded))
             return Finding::constant;
-        if (is_few && node_.size() == 2)
+        if (are_few && node_.size() == 2)
             offer_pair(request, candidates);
         else
             offer(request, candidates);

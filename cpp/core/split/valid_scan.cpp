@@ -9,7 +9,7 @@ namespace deciduous {
 
 namespace {
 
-// Of few rows, if nothing is recorded.
+// Of few rows.
 Finding scan_few_values(NodeRows const& node, Attribute attribute, std::uint32_t n_thresholds, Candidates& candidates,
                         ScanScratch& scratch) {
     Ranks const ranks(node.keys, attribute, node.dominant);
@@ -33,7 +33,7 @@ Finding scan_few_values(NodeRows const& node, Attribute attribute, std::uint32_t
 
 Finding scan_valid(NodeRows const& node, Attribute attribute, ValidRequest const& request, Tuning const& tuning,
                    Candidates& candidates, ScanScratch& scratch) {
-    if (node.small != nullptr && !request.is_recorded)
+    if (node.small != nullptr)
         return scan_few_values(node, attribute, request.n_thresholds, candidates, scratch);
     if (auto const values = count_two_valued(node, attribute, scratch.pair.at_high)) {
         scratch.pair.values = *values;
@@ -42,15 +42,13 @@ Finding scan_valid(NodeRows const& node, Attribute attribute, ValidRequest const
     AttributeScan const scan(node, attribute, tuning, scratch);
     // Counting codes takes less time than looking at the values, unless they are many: all of them have to be read.
     Column const& column = *node.data.numeric_column(attribute);
-    if (node.small == nullptr && column.is_coded() &&
-        column.codes_in_order().size() * tuning.rows_per_code <= node.size())
+    if (column.is_coded() && column.codes_in_order().size() * tuning.rows_per_code <= node.size())
         return TableScan(scan).take_codes(column, request, candidates);
     scratch.values.gather(node, attribute);
-    if (node.small == nullptr && scratch.values.is_constant())
+    if (scratch.values.is_constant())
         return Finding::constant;
-    bool const has_looked_up = node.small == nullptr && with_classes(node.n_classes(), [&](auto n_classes) {
-                                   return LookUps(scan, n_classes).run(request, candidates);
-                               });
+    bool const has_looked_up = with_classes(
+        node.n_classes(), [&](auto n_classes) { return LookUps(scan, n_classes).run(request, candidates); });
     if (has_looked_up)
         return Finding::cuts;
     return TableScan(scan).take_values(request, candidates);

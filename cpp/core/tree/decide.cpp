@@ -159,11 +159,11 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
     Sampling const sampling = sampling_at(path.depth, context_.params);
     scratch_.order.start(varying_attributes(rows, node), path.key, sampling.n_attributes);
     scratch_.candidates.start(node.n_classes());
-    bool is_recorded = start_recording(node, sampling);
-    if (rows.small != nullptr && !is_recorded)
+    bool is_recorded = false;
+    if (rows.small != nullptr)
         scan_few(rows, node, sampling);
     else
-        is_recorded = scan_many(rows, node, sampling, is_recorded);
+        is_recorded = scan_many(node, sampling);
     auto const complete = [&](Candidate& its, Count* left) {
         complete_pair(node, its, left);
         its.rank = noted_rank({its.value, its.next}, {left, node.n_classes()}, node.dominant, sampling);
@@ -177,8 +177,8 @@ Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
     return {split, &scratch_.found};
 }
 
-// Finds the candidates of few rows, of which no statistics are kept. Those of attributes of two values, which are known
-// to vary, are found together.
+// Finds the candidates of few rows. Statistics are not kept: deciding again is as fast. The candidates of attributes of
+// two values, which are known to vary, are found together.
 void Decider::scan_few(Rows& rows, NodeRows const& node, Sampling const& sampling) {
     auto& pairs = scratch_.pairs;
     auto& others = scratch_.others;
@@ -209,8 +209,9 @@ void Decider::scan_few(Rows& rows, NodeRows const& node, Sampling const& samplin
     }
 }
 
-// Finds the candidates of rows, and records what was found as long as there is room for it; whether there was.
-bool Decider::scan_many(Rows& rows, NodeRows const& node, Sampling const& sampling, bool is_recorded) {
+// Finds the candidates of rows that are not few, and records what it finds if that is worth its memory; whether it was.
+bool Decider::scan_many(NodeRows const& node, Sampling const& sampling) {
+    bool is_recorded = start_recording(node, sampling);
     SplitStats& found = scratch_.found;
     std::size_t const n_most = max_words(node.size());
     for (std::uint32_t n_found = 0; n_found < sampling.n_attributes;) {
@@ -221,10 +222,7 @@ bool Decider::scan_many(Rows& rows, NodeRows const& node, Sampling const& sampli
         Finding const finding =
             scan_attribute(node, attribute, sampling, is_recorded, context_.tuning, scratch_.candidates, scratch_.scan);
         if (finding == Finding::constant) {
-            if (rows.small != nullptr)
-                rows.small->retire(rows.list, attribute);
-            else
-                scratch_.active.retire(attribute);
+            scratch_.active.retire(attribute);
             continue;
         }
         ++n_found;

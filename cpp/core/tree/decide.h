@@ -98,7 +98,7 @@ private:
         return {context_.params.criterion, context_.params.min_samples_leaf, totals, context_.class_weights};
     }
     void scan_few(Rows& rows, NodeRows const& node, Sampling const& sampling);
-    [[nodiscard]] bool scan_many(Rows& rows, NodeRows const& node, Sampling const& sampling, bool is_recorded);
+    [[nodiscard]] bool scan_many(NodeRows const& node, Sampling const& sampling);
     template <typename Complete>
     [[nodiscard]] std::optional<Split> choose(std::span<Count const> totals, Label dominant, Key key,
                                               Sampling const& sampling, Complete const& complete);

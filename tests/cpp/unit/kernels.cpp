@@ -255,34 +255,6 @@ TEST_CASE("values are sorted with their labels, many of them and few, equal ones
             }
 }
 
-TEST_CASE("few rows are sorted, and their classes are sets of places then") {
-    for (auto const* const set : every_set())
-        for (std::size_t const n : {2, 3, 16, 17, 40, 64})
-            for (std::uint32_t const n_distinct : {1, 5, 1000}) {
-                auto values = numbers(n, n_distinct);
-                std::vector<std::uint32_t> const ends = {static_cast<std::uint32_t>(n / 3),
-                                                         static_cast<std::uint32_t>(n / 3),
-                                                         static_cast<std::uint32_t>(n)};
-                std::multiset<std::pair<Ordered, std::size_t>> expected;
-                for (std::size_t i = 0; i < n; ++i)
-                    expected.emplace(values[i], i < n / 3 ? 0 : 2);
-                values.resize(n + kernels::kLanes);
-                std::vector<Ordered> beside(values.size());
-                std::array<std::uint64_t, 3> sets{};
-                std::uint64_t const repeated =
-                    set->sort_classes(values.data(), ends.data(), 3, beside.data(), sets.data());
-                CHECK(std::ranges::is_sorted(std::span(values).first(n)));
-                std::multiset<std::pair<Ordered, std::size_t>> found;
-                for (std::size_t i = 0; i < n; ++i) {
-                    for (std::size_t y = 0; y < 3; ++y)
-                        if ((sets[y] >> i & 1) != 0)
-                            found.emplace(values[i], y);
-                    CHECK((repeated >> i & 1) == (i + 1 < n && values[i] == values[i + 1] ? 1 : 0));
-                }
-                CHECK(found == expected);
-            }
-}
-
 namespace {
 
 // The distinct values of rows, class after class, and which classes each has.
