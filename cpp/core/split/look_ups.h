@@ -181,11 +181,14 @@ private:
     [[nodiscard]] bool sample(ValidRequest const& request, Rank last) {
         FoundCuts& cuts = scratch_.cuts;
         auto& valid_ranks = scratch_.valid_ranks;
-        valid_ranks.clear();
-        for (std::size_t i = 0; i < cuts.size(); ++i)
-            if (cuts[i].is_candidate && cuts[i].rank <= last)
-                valid_ranks.push_back(to_ordered(cuts[i].rank));
-        if (valid_ranks.size() < n_wanted(request))
+        valid_ranks.resize(cuts.size());
+        std::size_t n_valid = 0;
+        for (std::size_t i = 0; i < cuts.size(); ++i) {  // without branches, as their outcomes would be random
+            valid_ranks[n_valid] = to_ordered(cuts[i].rank);
+            n_valid += cuts[i].is_candidate & (cuts[i].rank <= last) ? 1 : 0;
+        }
+        valid_ranks.resize(n_valid);
+        if (n_valid < n_wanted(request))
             return false;
         cuts.are_boundaries = false;
         cuts.last_sampled = std::min(last_valid(request.n_thresholds), last);
@@ -208,17 +211,29 @@ private:
 
     void offer(Candidates& candidates) const {
         FoundCuts const& cuts = scratch_.cuts;
-        for (std::size_t i = 0; i < cuts.size(); ++i)
-            if (cuts[i].is_candidate && cuts[i].rank <= cuts.last_sampled)
-                std::copy_n(cuts.left(i), std::size_t{n_classes_},
-                            candidates.append(attribute_, cuts[i].value, cuts[i].next, is_marked(cuts.at(i)) ? 1 : 0));
+        auto& sampled = scratch_.sampled_places;
+        sampled.resize(std::max(sampled.size(), cuts.size()));
+        std::size_t n = 0;
+        for (std::uint32_t i = 0; i < cuts.size(); ++i) {
+            sampled[n] = i;
+            n += cuts[i].is_candidate & (cuts[i].rank <= cuts.last_sampled) ? 1 : 0;
+        }
+        Count* left = candidates.append_many(n, [&](std::size_t i, Candidate& its) {
+            auto const& cut = cuts[sampled[i]];
+            its.attribute = attribute_;
+            its.value = cut.value;
+            its.next = cut.next;
+            its.rank = is_marked(cuts.at(sampled[i])) ? 1 : 0;
+        });
+        for (std::size_t i = 0; i < n; ++i)
+            left = std::copy_n(cuts.left(sampled[i]), std::size_t{n_classes_}, left);
     }
 
     // Completes the cuts: counts the rows at their far ends, of the classes that have any there.
     void count_far_ends() {
         FoundCuts& cuts = scratch_.cuts;
-        Ordered* const far_ends = scratch_.valid_values.take(cuts.size());
-        scratch_.left.resize(std::max(scratch_.left.size(), cuts.size()));
+        Ordered* const far_ends = scratch_.valid_values.take(cuts.size() + 1);
+        scratch_.left.resize(std::max(scratch_.left.size(), cuts.size() + 1));
         auto const far_count = [&](std::size_t i, std::size_t y) -> Count& {
             return cuts.left(i)[(cuts[i].is_lower_known ? 2 : 1) * n_classes_ + y];
         };
@@ -230,9 +245,11 @@ private:
             }
             count_equal(y, far_ends, n, scratch_.left.data());
             n = 0;
-            for (std::size_t i = 0; i < cuts.size(); ++i)
-                if (far_count(i, y) != 0)
-                    far_count(i, y) = scratch_.left[n++];
+            for (std::size_t i = 0; i < cuts.size(); ++i) {
+                Count const has_some = far_count(i, y);  // 0 or 1
+                far_count(i, y) = has_some * scratch_.left[n];
+                n += has_some;
+            }
         }
     }
 

@@ -73,13 +73,15 @@ public:
     // By ascending value; of several with one value, one stays.
     void sort();
 
-    // Keeps those for which `is_kept`, in their order.
+    // Keeps those for which `is_kept`, in their order. Without branches, as their outcomes would be random.
     template <typename Predicate>
     void keep_if(Predicate const& is_kept) {
         std::size_t n_kept = 0;
-        for (std::size_t i = 0; i < cuts_.size(); ++i)
-            if (is_kept(i))
-                cuts_[n_kept++] = cuts_[i];
+        for (std::size_t i = 0; i < cuts_.size(); ++i) {
+            bool const is_kept_one = is_kept(i);
+            cuts_[n_kept] = cuts_[i];
+            n_kept += is_kept_one ? 1 : 0;
+        }
         cuts_.resize(n_kept);
     }
 
