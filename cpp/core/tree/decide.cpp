@@ -155,7 +155,8 @@ bool have_lengths(NodeRows const& node, Sampling const& sampling) {
 
 }  // namespace
 
-Decision Decider::decide(Rows& rows, NodeRows node, NodePath path) {
+Decision Decider::decide(Rows& rows, NodePath path) {
+    NodeRows node = look_at(rows, path.key);
     Sampling const sampling = sampling_at(path.depth, context_.params);
     scratch_.order.start(varying_attributes(rows, node), path.key, sampling.n_attributes);
     scratch_.candidates.start(node.n_classes());

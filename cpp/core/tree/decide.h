@@ -65,7 +65,7 @@ public:
     [[nodiscard]] NodeRows look_at(RowGroup& rows, Key key) { return look_at(Rows{rows.slots, rows.ends}, key); }
 
     // Decides from the rows of a node. Attributes found constant are retired.
-    [[nodiscard]] Decision decide(Rows& rows, NodeRows node, NodePath path);
+    [[nodiscard]] Decision decide(Rows& rows, NodePath path);
 
     // Decides from statistics that are up to date.
     [[nodiscard]] std::optional<Split> decide(SplitStats const& stats, NodePath path);

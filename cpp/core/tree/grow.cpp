@@ -30,7 +30,7 @@ void Grower::grow(Tree& tree, NodeIndex node, Rows rows, NodePath path) {
 // Makes the node a split, or a leaf if there is none, with unbuilt children if `only_one_level`.
 void Grower::grow_rows(Tree& tree, NodeIndex node, Rows rows, NodePath path, bool only_one_level) {
     ActiveAttributes::Scope const scope(scratch_.active);
-    Decision const decision = decider_.decide(rows, decider_.look_at(rows, path.key), path);
+    Decision const decision = decider_.decide(rows, path);
     if (decision.split)
         grow_split(tree, node, decision, rows, path, only_one_level);
     else
@@ -79,7 +79,7 @@ void Grower::make_stats(Tree& tree, NodeIndex node, Rows const& rows, NodePath p
     with_rows(rows, [&](Rows its_rows) {
         ActiveAttributes::Scope const scope(scratch_.active);
         if (tree.stats(its) == nullptr) {
-            Decision const decision = decider_.decide(its_rows, decider_.look_at(its_rows, path.key), path);
+            Decision const decision = decider_.decide(its_rows, path);
             // A file may say that another split is the best one: the first row that passes will find out.
             bool const is_same = decision.split && decision.split->attribute == its.attribute &&
                                  decision.split->threshold == its.threshold();

@@ -114,7 +114,7 @@ private:
         rows_after(index, changes, *group);
         Rows rows{group->slots, group->ends};
         Count const n_after = sum(decider().count(rows).counts);
-        Decision const decision = decider().decide(rows, decider().look_at(rows, path.key), path);
+        Decision const decision = decider().decide(rows, path);
         if (!decision.split) {
             change_rows(index, changes);
             return;
@@ -135,7 +135,7 @@ private:
         Count const n_after = sum(its.counts);
         Decision decision;
         if (!decider().must_be_leaf(its.counts, path.depth))
-            decision = decider().decide(rows, decider().look_at(rows, path.key), path);
+            decision = decider().decide(rows, path);
         if (!decision.split) {
             become_leaf(index, path, rows);
         } else if (Node const node = tree_.node(index);
@@ -427,10 +427,10 @@ private:
     // The node's own statistics are up to date afterwards, or of no use.
     Decision decide_from_rows(SplitStats& stats, Knowledge knowledge, RowGroup& group, NodePath path) {
         Rows rows{group.slots, group.ends};
-        NodeRows const view = decider().look_at(rows, path.key);
-        if (knowledge == Knowledge::needs_scans && decider().renew(stats, scratch_.is_stale, view, path))
+        if (knowledge == Knowledge::needs_scans &&
+            decider().renew(stats, scratch_.is_stale, decider().look_at(rows, path.key), path))
             return {decider().decide(stats, path), &stats};
-        Decision decision = decider().decide(rows, view, path);
+        Decision decision = decider().decide(rows, path);
         if (decision.stats != nullptr) {
             stats.assign(*decision.stats);
             decision.stats = &stats;
