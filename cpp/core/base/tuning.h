@@ -7,6 +7,7 @@ namespace deciduous {
 
 struct Tuning {
     // Splits over fewer rows keep no statistics: deciding again from their rows is as fast, and most nodes are small.
+    // Nor do those whose rows are kept as sets of bits, see below.
     std::uint32_t min_cached_rows = 24;
     // Nor do splits whose statistics would take more memory than this for each of their rows.
     std::uint32_t max_bytes_per_row = 6;
