@@ -184,14 +184,24 @@ struct CountKernels {
             }
     }
 
+    static Words at_places(Words words, Words places) {
+#ifdef __clang__
+        Words result;
+        for (std::size_t i = 0; i < 8; ++i)
+            result[i] = words[places[i]];
+        return result;
+#else
+        return __builtin_shuffle(words, places);
+#endif
+    }
+
     template <unsigned kHalf>
     static void swap_within(Words* rows, std::uint64_t low) {
         constexpr Words kNumbers = {0, 1, 2, 3, 4, 5, 6, 7};
         Words const is_lower = (kNumbers & kHalf) != 0;  // all bits, or none
         Words const kept = low ^ is_lower;
         for (std::size_t i = 0; i < 8; ++i) {
-            Words const others = __builtin_shufflevector(rows[i], rows[i], 0 ^ kHalf, 1 ^ kHalf, 2 ^ kHalf, 3 ^ kHalf,
-                                                         4 ^ kHalf, 5 ^ kHalf, 6 ^ kHalf, 7 ^ kHalf);
+            Words const others = at_places(rows[i], kNumbers ^ kHalf);
             Words const moved = is_lower ? others >> kHalf : others << kHalf;
             rows[i] = (rows[i] & kept) | (moved & ~kept);
         }

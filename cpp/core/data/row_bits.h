@@ -35,9 +35,7 @@ public:
 
     // Columns of more categories than that have none.
     RowBits(Schema const& schema, std::uint32_t max_categories)
-        : max_categories_(max_categories),
-          places_(schema.n_attributes(), kNoBit),
-          is_binary_(schema.n_attributes(), 1) {
+        : max_categories_(max_categories), places_(schema.n_attributes(), kNoBit) {
         numeric_without_.reserve(schema.n_columns());
     }
 
@@ -50,8 +48,10 @@ public:
                 give_bit(first);
             for (Attribute a = first; n_categories <= max_categories_ && a < first + n_categories; ++a)
                 give_bit(a);
-            if (n_categories > max_categories_)
+            if (n_categories > max_categories_) {
                 columns_without_.push_back(column);
+                std::fill_n(places_.begin() + first, n_categories, kIndicatorWithoutBit);
+            }
         }
         n_words_ = (attributes_.size() + kBitsPerWord - 1) / kBitsPerWord;
         attributes_.resize(n_words_ * kBitsPerWord, kNoAttribute);
@@ -64,11 +64,11 @@ public:
     [[nodiscard]] Bits const* row(Slot slot) const { return bits_.data() + slot * n_words_; }
 
     // Whether an attribute is known to have two values at most, on whatever rows.
-    [[nodiscard]] bool is_binary(Attribute attribute) const { return is_binary_[attribute] != 0; }
+    [[nodiscard]] bool is_binary(Attribute attribute) const { return places_[attribute] != kNoBit; }
 
     // Where an attribute's bit is, if it has one.
     [[nodiscard]] std::optional<std::size_t> place(Attribute attribute) const {
-        return places_[attribute] == kNoBit ? std::nullopt : std::optional<std::size_t>(places_[attribute]);
+        return has_bit(attribute) ? std::optional<std::size_t>(places_[attribute]) : std::nullopt;
     }
 
     // A column that has got a third value has no bit any more.
@@ -76,7 +76,7 @@ public:
         bool has_widened = false;  // nothing below may fail
         for (std::size_t column = 0; column < columns.size(); ++column)
             if (auto const [first, n_categories] = schema.columns()[column];
-                n_categories == 0 && places_[first] != kNoBit && !columns[column].is_two_valued()) {
+                n_categories == 0 && has_bit(first) && !columns[column].is_two_valued()) {
                 places_[first] = kNoBit;
                 has_widened = true;
             }
@@ -111,7 +111,7 @@ public:
             auto const some = slots.first(std::min(kAtOnce, slots.size()));
             std::ranges::for_each(some, [this](Slot slot) { clear(slot); });
             for (std::size_t column = 0; column < columns.size(); ++column)
-                if (Schema::ColumnRange const range = schema.columns()[column]; places_[range.first] != kNoBit)
+                if (Schema::ColumnRange const range = schema.columns()[column]; has_bit(range.first))
                     set_column(some, range, columns[column], schema, column);
         }
     }
@@ -127,14 +127,17 @@ public:
 
     [[nodiscard]] std::size_t memory() const {
         return (bits_.capacity() + in_use_.capacity()) * sizeof(Bits) + places_.capacity() * sizeof(std::uint32_t) +
-               is_binary_.capacity() + (attributes_.capacity() + numeric_without_.capacity()) * sizeof(Attribute) +
+               (attributes_.capacity() + numeric_without_.capacity()) * sizeof(Attribute) +
                columns_without_.capacity() * sizeof(std::size_t);
     }
     [[nodiscard]] std::span<Bits const> all() const { return bits_; }
 
 private:
     static constexpr std::uint32_t kNoBit = ~std::uint32_t{0};
+    static constexpr std::uint32_t kIndicatorWithoutBit = kNoBit - 1;
     static constexpr Attribute kNoAttribute = ~Attribute{0};
+
+    [[nodiscard]] bool has_bit(Attribute attribute) const { return places_[attribute] < kIndicatorWithoutBit; }
 
     void give_bit(Attribute attribute) {
         places_[attribute] = static_cast<std::uint32_t>(attributes_.size());
@@ -144,14 +147,12 @@ private:
     void note_use(Schema const& schema) {
         in_use_.assign(n_words_, 0);
         for (std::size_t place = 0; place < attributes_.size(); ++place)
-            if (attributes_[place] != kNoAttribute && places_[attributes_[place]] != kNoBit)
+            if (attributes_[place] != kNoAttribute && has_bit(attributes_[place]))
                 in_use_[place / kBitsPerWord] |= Bits{1} << (place % kBitsPerWord);
         numeric_without_.clear();
         for (auto const [first, n_categories] : schema.columns())
-            if (n_categories == 0 && places_[first] == kNoBit) {
+            if (n_categories == 0 && !has_bit(first))
                 numeric_without_.push_back(first);
-                is_binary_[first] = 0;
-            }
     }
 
     void set_column(std::span<Slot const> slots, Schema::ColumnRange range, Column const& held, Schema const& schema,
@@ -173,10 +174,9 @@ private:
     }
 
     std::uint32_t max_categories_;
-    std::vector<std::uint32_t> places_;    // per attribute
-    std::vector<std::uint8_t> is_binary_;  // per attribute
-    std::vector<Attribute> attributes_;    // per bit of whole words
-    std::vector<Bits> in_use_;             // per word
+    std::vector<std::uint32_t> places_;  // per attribute
+    std::vector<Attribute> attributes_;  // per bit of whole words
+    std::vector<Bits> in_use_;           // per word
     std::vector<Attribute> numeric_without_;
     std::vector<std::size_t> columns_without_;
     std::size_t n_words_ = 0;

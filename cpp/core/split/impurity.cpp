@@ -1,9 +1,7 @@
 #include "split/impurity.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
-#include <numeric>
 #include <optional>
 
 namespace deciduous {

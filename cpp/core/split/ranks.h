@@ -20,12 +20,17 @@ inline constexpr Label kNoClass = ~Label{0};
 // The class that most rows of a node are of, or kNoClass if too many are of others.
 [[nodiscard]] Label dominant_class(Key node, std::span<Count const> totals);
 
-// Whether a value with so many rows per class is marked: whether some are of another class than the dominant one.
-[[nodiscard]] inline bool is_marked(Label dominant, std::span<Count const> at) {
+// Whether a value is marked: whether some rows there are of another class than the dominant one. `is_present(y)` tells
+// whether class y has rows there.
+template <typename NClasses, typename IsPresent>
+[[nodiscard]] bool is_marked(Label dominant, NClasses n_classes, IsPresent const& is_present) {
     bool has_others = false;
-    for (std::size_t y = 0; y < at.size(); ++y)
-        has_others |= y != dominant && at[y] != 0;
+    for (std::size_t y = 0; y < n_classes; ++y)
+        has_others |= y != dominant && is_present(y);
     return has_others;
+}
+[[nodiscard]] inline bool is_marked(Label dominant, std::span<Count const> at) {
+    return is_marked(dominant, at.size(), [&](std::size_t y) { return at[y] != 0; });
 }
 
 // What the ranks of all candidates of a node are worked out with.
@@ -49,10 +54,7 @@ public:
     // Whether a value is marked; `is_present(y)` tells whether class y has rows there.
     template <typename NClasses, typename IsPresent>
     [[nodiscard]] bool is_marked(NClasses n_classes, IsPresent const& is_present) const {
-        bool has_others = false;
-        for (std::size_t y = 0; y < n_classes; ++y)
-            has_others |= y != dominant_ && is_present(y);
-        return has_others;
+        return deciduous::is_marked(dominant_, n_classes, is_present);
     }
 
     [[nodiscard]] Rank above(Value value) const { return rank(above_, float_bits(value)); }

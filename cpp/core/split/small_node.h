@@ -59,7 +59,6 @@ public:
                        std::span<Attribute const> others, BitColumns bits);
 
     [[nodiscard]] RowSet all() const;
-    [[nodiscard]] Slot slot(std::size_t i) const { return slots_[i]; }
     [[nodiscard]] std::span<RowSet const> classes() const { return classes_; }
 
     // The slots of a set of rows, class after class.

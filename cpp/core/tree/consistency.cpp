@@ -74,7 +74,7 @@ private:
             RowGroup copy{{rows.slots.begin(), rows.slots.end()}, {rows.ends.begin(), rows.ends.end()}};
             auto const [left, right] =
                 grower_.divide({copy.slots, copy.ends}, its.attribute, its.threshold, path.depth);
-            if (its.n_rows != rows.size() || its.n_left != sum(grower_.decider().look_at(left, path.key).totals))
+            if (its.n_rows != rows.size() || its.n_left != sum(grower_.decider().count(left).counts))
                 return path_text(way) + ": it counts wrongly what is set aside";
             if (auto reason = check(its.pair, path.child(Side::left), left, way + "(L)"))
                 return reason;
@@ -89,7 +89,7 @@ private:
     std::optional<std::string> check_rows(Node const& node, NodePath path, Rows const& rows) {
         if (!std::ranges::equal(tree_.rows(node), rows.slots))
             return "it holds other rows than those that reach it";
-        if (!std::ranges::equal(tree_.counts(node), grower_.decider().look_at(rows, path.key).totals))
+        if (!std::ranges::equal(tree_.counts(node), grower_.decider().count(rows).counts))
             return "its class counts differ from a recount";
         return std::nullopt;
     }

@@ -136,10 +136,11 @@ std::pair<Rows, Rows> Grower::divide(Rows const& rows, Attribute attribute, Valu
     scratch_.right.resize(std::max(scratch_.right.size(), n + kernels::kLanes));
     kernels::chosen->divide(marks, rows.slots.data(), n, rows.slots.data(), scratch_.right.data());
     std::copy_n(scratch_.right.data(), n - n_left, rows.slots.data() + n_left);
-    if (!rows.bits.empty())
+    bool const are_leaves = depth + 1 >= decider_.params().max_depth;
+    BitColumns const bits = are_leaves ? BitColumns{} : rows.bits;  // leaves need none
+    if (!bits.empty())
         divide_bits(rows, n_left);
-    return {{rows.slots.first(n_left), left_ends, rows.bits},
-            {rows.slots.subspan(n_left), right_ends, rows.bits.from(n_left)}};
+    return {{rows.slots.first(n_left), left_ends, bits}, {rows.slots.subspan(n_left), right_ends, bits.from(n_left)}};
 }
 
 // Where the classes end on both sides, by the marks. The order of the rows stays, so each side has class after class.

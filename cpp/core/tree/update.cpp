@@ -113,7 +113,7 @@ private:
         Loan group(scratch_.row_groups);
         rows_after(index, changes, *group);
         Rows rows{group->slots, group->ends};
-        Count const n_after = sum(decider().count(rows).counts);
+        Count const n_after = sum(scratch_.totals);
         Decision const decision = decider().decide(rows, path);
         if (!decision.split) {
             change_rows(index, changes);

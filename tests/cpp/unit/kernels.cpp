@@ -127,6 +127,17 @@ TEST_CASE("numbers at or below a threshold, and words with a bit, are marked") {
         }
 }
 
+TEST_CASE("a square of bits is transposed") {
+    for (auto const* const set : every_set()) {
+        auto const before = words(64);
+        auto square = before;
+        set->transpose(square.data());
+        for (std::size_t i = 0; i < 64; ++i)
+            for (std::size_t j = 0; j < 64; ++j)
+                CHECK((square[i] >> j & 1) == (before[j] >> i & 1));
+    }
+}
+
 TEST_CASE("words with a bit are counted, class by class") {
     for (auto const* const set : every_set())
         for (std::size_t const n : kSizes) {
@@ -303,14 +314,17 @@ TEST_CASE("of values with their classes, the valid candidates and the marked one
 }
 
 TEST_CASE("the valid candidates of few rows are sampled by their ranks") {
+    constexpr Key kAbove = hash(1, kCandidate);
+    constexpr Key kBelow = hash(1, kCandidateBelow);
     for (auto const* const set : every_set())
         for (std::uint32_t const n : {2U, 5U, 16U, 17U, 40U, 64U})
             for (std::uint32_t const n_distinct : {1U, 4U, 30U, 1U << 30})
-                for (std::uint32_t const n_classes : {2U, 3U})
+                for (std::uint32_t const n_classes : {2U, 3U, std::uint32_t{kernels::kMaxWordClasses}})
                     for (std::uint32_t const n_thresholds : {0U, 1U, 5U, 25U}) {
                         auto values = numbers(n + kernels::kLanes, n_distinct);
-                        std::vector<std::uint32_t> ends = {n / 3, n / 2, n};
-                        ends.erase(ends.begin(), ends.end() - n_classes);
+                        std::vector<std::uint32_t> ends(n_classes);
+                        for (std::uint32_t y = 0; y < n_classes; ++y)
+                            ends[y] = n * (y + 1) / n_classes;
                         std::uint32_t const dominant = n % 2 == 0 ? n_classes - 1 : ~0U;
                         auto const rows = std::vector(values.begin(), values.begin() + n);
                         auto const by_value = classes_by_value(rows, ends);
@@ -327,8 +341,8 @@ TEST_CASE("the valid candidates of few rows are sampled by their ranks") {
                             if (!is_valid_pair(its->second, next->second))
                                 continue;
                             bool const marked = is_marked_value(its->second, dominant);
-                            Rank const its_rank =
-                                rank(marked ? 77 : 78, float_bits(from_ordered(marked ? its->first : next->first)));
+                            Rank const its_rank = rank(marked ? kAbove : kBelow,
+                                                       float_bits(from_ordered(marked ? its->first : next->first)));
                             expected.push_back({its_rank, its->first, next->first, marked});
                         }
                         std::ranges::sort(expected);
@@ -339,9 +353,9 @@ TEST_CASE("the valid candidates of few rows are sampled by their ranks") {
                         std::vector<Ordered> beside(values.size());
                         kernels::WordOfRows found{};
                         std::vector<Count> left(n * n_classes);
-                        std::size_t const n_found =
-                            set->sample_word(values.data(), ends.data(), n_classes, {77, 78, dominant, n_thresholds},
-                                             beside.data(), found, left.data());
+                        std::size_t const n_found = set->sample_word(values.data(), ends.data(), n_classes,
+                                                                     {kAbove, kBelow, dominant, n_thresholds},
+                                                                     beside.data(), found, left.data());
                         REQUIRE(n_found == expected.size());
                         for (std::size_t i = 0; i < n_found; ++i) {
                             std::uint32_t const place = found.places[i];
