@@ -143,56 +143,62 @@ struct CountKernels {
 
     static void count_bit(std::uint64_t const* words, std::uint32_t const* ends, std::size_t n_classes, unsigned bit,
                           std::uint32_t* counts) {
-        constexpr std::size_t kN = kWidth / 2;
-        std::uint64_t const wanted = std::uint64_t{1} << bit;
-        std::size_t i = 0;
-        for (std::size_t y = 0; y < n_classes; ++y) {
-            int n_set = 0;
-            for (; i + kN <= ends[y]; i += kN)
-                n_set += std::popcount(Vectors::test_words(words + i, wanted));
-            std::uint32_t const rest = (1U << (ends[y] - i)) - 1;
-            n_set += std::popcount(Vectors::test_words(words + i, wanted) & rest);
-            i = ends[y];
-            counts[y] = static_cast<std::uint32_t>(n_set);
-        }
+        for (std::size_t y = 0, begin = 0; y < n_classes; begin = ends[y++])
+            counts[y] = n_with_bit(words + begin, ends[y] - begin, bit);
     }
 
-    // Eight words, which compilers spread over as many vectors as it takes.
+    static std::uint32_t n_with_bit(std::uint64_t const* words, std::size_t n, unsigned bit) {
+        constexpr std::size_t kN = kWidth / 2;
+        std::size_t i = 0;
+        if constexpr (kN < 8) {  // a few bits at a time are counted more slowly than added up
+            std::uint64_t n_set = 0;
+            for (; i < n; ++i)
+                n_set += words[i] >> bit & 1;
+            return static_cast<std::uint32_t>(n_set);
+        }
+        int n_set = 0;
+        for (; i + kN <= n; i += kN)
+            n_set += std::popcount(Vectors::test_words(words + i, std::uint64_t{1} << bit));
+        std::uint32_t const rest = (1U << (n - i)) - 1;
+        return static_cast<std::uint32_t>(
+            n_set + std::popcount(Vectors::test_words(words + i, std::uint64_t{1} << bit) & rest));
+    }
+
+    // Swaps the two quarters beside the diagonal of squares half, a quarter, an eighth... as wide.
+    static void transpose(std::uint64_t* square) {
+        if constexpr (kWidth >= 16) {
+            transpose_vectors(square);
+            return;
+        }
+        std::uint64_t low = 0x00000000FFFFFFFFU;
+        for (unsigned half = 32; half != 0; half /= 2, low ^= low << half)
+            for (unsigned begin = 0; begin < 64; begin += 2 * half)
+                for (unsigned i = begin; i < begin + half; ++i)
+                    swap_quarters(square[i], square[i + half], half, low);
+    }
+
+    template <typename Rows>
+    static void swap_quarters(Rows& upper, Rows& lower, unsigned half, std::uint64_t low) {
+        Rows const swapped = (upper >> half ^ lower) & low;
+        upper ^= swapped << half;
+        lower ^= swapped;
+    }
+
     using Words = std::uint64_t __attribute__((vector_size(64)));
 
-    static void transpose(std::uint64_t* square) {
+    // The same with eight rows in a vector, where processors can move them within it.
+    static void transpose_vectors(std::uint64_t* square) {
         Words rows[8];
         std::memcpy(rows, square, sizeof rows);
-        // Swaps the two quarters beside the diagonal of squares half, a quarter, an eighth... as wide: first those that
-        // are in different vectors, then those that are in one.
-        swap_quarters<4, 32>(rows, 0x00000000FFFFFFFFU);
-        swap_quarters<2, 16>(rows, 0x0000FFFF0000FFFFU);
-        swap_quarters<1, 8>(rows, 0x00FF00FF00FF00FFU);
+        std::uint64_t low = 0x00000000FFFFFFFFU;
+        for (unsigned apart = 4; apart != 0; apart /= 2, low ^= low << 8 * apart)
+            for (unsigned i = 0; i < 8; ++i)
+                if ((i & apart) == 0)
+                    swap_quarters(rows[i], rows[i + apart], 8 * apart, low);
         swap_within<4>(rows, 0x0F0F0F0F0F0F0F0FU);
         swap_within<2>(rows, 0x3333333333333333U);
         swap_within<1>(rows, 0x5555555555555555U);
         std::memcpy(square, rows, sizeof rows);
-    }
-
-    template <std::size_t kApart, unsigned kHalf>
-    static void swap_quarters(Words* rows, std::uint64_t low) {
-        for (std::size_t i = 0; i < 8; ++i)
-            if ((i & kApart) == 0) {
-                Words const swapped = (rows[i] >> kHalf ^ rows[i + kApart]) & low;
-                rows[i] ^= swapped << kHalf;
-                rows[i + kApart] ^= swapped;
-            }
-    }
-
-    static Words at_places(Words words, Words places) {
-#ifdef __clang__
-        Words result;
-        for (std::size_t i = 0; i < 8; ++i)
-            result[i] = words[places[i]];
-        return result;
-#else
-        return __builtin_shuffle(words, places);
-#endif
     }
 
     template <unsigned kHalf>
@@ -201,7 +207,9 @@ struct CountKernels {
         Words const is_lower = (kNumbers & kHalf) != 0;  // all bits, or none
         Words const kept = low ^ is_lower;
         for (std::size_t i = 0; i < 8; ++i) {
-            Words const others = at_places(rows[i], kNumbers ^ kHalf);
+            Words others;
+            for (std::size_t row = 0; row < 8; ++row)
+                others[row] = rows[i][row ^ kHalf];
             Words const moved = is_lower ? others >> kHalf : others << kHalf;
             rows[i] = (rows[i] & kept) | (moved & ~kept);
         }
