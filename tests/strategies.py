@@ -218,6 +218,7 @@ def forest_options(
         "max_depth": draw(st.sampled_from([1, 2, 4, 20])),
         "n_thresholds": draw(n_thresholds | st.none() if candidates == "valid" else n_thresholds),
         "random_depth": draw(st.sampled_from([0, 0, 1, 2, 20])),
+        "stability": draw(st.sampled_from([0.0, 0.0, 0.02, 1, 30.5])),
         "max_features": draw(st.integers(1, n_attributes(n_columns, categories or {})) | st.just("sqrt")),
         "candidates": candidates,
         "criterion": draw(st.sampled_from(["gini", "entropy"])),

@@ -314,6 +314,7 @@ BAD_PARAMETERS: list[tuple[str, Any]] = [
     *[("max_depth", value) for value in (0, -3, 2.5, "deep", True, 10**9)],
     *[("n_thresholds", value) for value in (0, -1, 1.5, "all", True)],
     *[("random_depth", value) for value in (-1, 0.5, "all", None, True)],
+    *[("stability", value) for value in (-0.1, 1001, math.nan, math.inf, "0.1", None, True)],
     *[("max_features", value) for value in (0, -2, 0.0, 1.5, -0.5, math.nan, "all", True, [1])],
     *[("candidates", value) for value in ("best", None, 1, "VALID", ["valid"])],
     *[("criterion", value) for value in ("log_loss", None, 0, "Gini")],

@@ -427,6 +427,7 @@ HISTORIES: dict[str, Options] = {
     "uniform": {"candidates": "uniform", "n_thresholds": 10},
     "entropy, large leaves": {"criterion": "entropy", "min_samples_leaf": 4, "n_thresholds": 2},
     "each row in a quarter of the trees": {"max_samples": 0.25, "n_thresholds": 1},
+    "stable": {"stability": 0.3, "n_thresholds": 5},
     "weighted classes": {"class_weight": {0: 0.3, 1: 2.5, "yes": 30}, "n_thresholds": 5},
 }
 TINY: Tuning = {

@@ -43,6 +43,20 @@ def test_fingerprint_is_pinned(name: str) -> None:
     assert DareForestClassifier(**SETTINGS[name]).fit(X, y).fingerprint() == PINNED[name]
 
 
+PINNED_STABLE = {
+    "valid": "a79a9f4a2d07f9e4d3c3434226a6bbc24e48eae6a2b351339d1f954e6b93ae0f",
+    "uniform": "7406b562a3296516b0b4d388627f9074564c496050eb113036a70bc59d139057",
+}
+
+
+@pytest.mark.parametrize("candidates", PINNED_STABLE)
+def test_fingerprint_of_stable_splits_is_pinned(candidates: str) -> None:
+    """Only nodes of many rows have noise: each row counts as a hundred."""
+    X, y = hostile_rows()
+    forest = DareForestClassifier(5, candidates=candidates, stability=0.5, criterion="entropy", random_state=6)
+    assert forest.fit(X, y, sample_weight=np.full(len(y), 100)).fingerprint() == PINNED_STABLE[candidates]
+
+
 def test_fingerprint_depends_on_values_labels_ids_and_seed() -> None:
     """Each ingredient of a forest shows in its fingerprint."""
     X, y = hostile_rows()

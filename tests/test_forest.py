@@ -24,6 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "max_depth": 20,
     "n_thresholds": 25,
     "random_depth": 0,
+    "stability": 0.0,
     "max_features": "sqrt",
     "candidates": "valid",
     "criterion": "gini",
@@ -645,6 +646,33 @@ def test_nodes_above_the_random_depth_are_random_and_those_below_greedy(random_d
     splits = [node for tree in range(10) for node in forest.tree_nodes(tree) if node.kind != "leaf"]
     assert {node.kind for node in splits if node.depth < random_depth} == ({"random"} if random_depth else set())
     assert {node.kind for node in splits if node.depth >= random_depth} == {"greedy"}
+
+
+def test_stability_changes_nodes_of_at_least_1000_rows_and_no_others() -> None:
+    """Rows of weight 20 count as twenty: the same splits until there are enough of them."""
+    data = rows_of()
+    n_rows = len(data.y)
+
+    def fingerprint(weight: int, stability: float) -> str:
+        weights = np.full(n_rows, weight)
+        forest = small_forest(stability=stability, max_depth=1)
+        return forest.fit(data.X, data.y, ids=data.ids, sample_weight=weights).fingerprint()
+
+    assert n_rows < 1000 <= 20 * n_rows
+    assert fingerprint(1, stability=1.0) == fingerprint(1, stability=0.0)
+    assert fingerprint(20, stability=1.0) != fingerprint(20, stability=0.0)
+
+
+def test_stable_splits_are_turned_by_fewer_deletions() -> None:
+    """That is what the noise is for: fewer rows are retrained under large nodes."""
+    data = mixed_rows(np.random.default_rng(3), 4000)
+
+    def rows_retrained(stability: float) -> float:
+        forest = DareForestClassifier(5, max_depth=2, n_thresholds=10, stability=stability, random_state=5)
+        forest.fit(data.X, data.y, ids=data.ids)
+        return sum(forest.delete([row]).n_rows_retrained for row in data.ids[:1000].tolist())
+
+    assert rows_retrained(1.0) < 0.6 * rows_retrained(0.0)
 
 
 @pytest.mark.parametrize(

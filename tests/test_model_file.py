@@ -108,6 +108,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "uniform candidates": {"candidates": "uniform", "n_thresholds": 3},
     "extra trees": {"candidates": "uniform", "n_thresholds": 1},
     "entropy": {"criterion": "entropy"},
+    "stable": {"stability": 0.25},
+    "stable, a whole number": {"stability": 1},
     "all features": {"max_features": None},
     "share of features": {"max_features": 0.5},
     "log2 features": {"max_features": "log2"},

@@ -82,6 +82,7 @@ MEDIUM_OPTIONS: Options = {
     "max_depth": 10,
     "n_thresholds": 5,
     "random_depth": 0,
+    "stability": 0.0,
     "max_features": "sqrt",
     "candidates": "valid",
     "criterion": "gini",

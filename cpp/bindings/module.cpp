@@ -141,6 +141,7 @@ void bind_params(nb::module_& m) {
         .def_rw("min_samples_leaf", &Params::min_samples_leaf)
         .def_rw("candidates", &Params::candidates)
         .def_rw("criterion", &Params::criterion)
+        .def_rw("stability", &Params::stability)
         .def_rw("seed", &Params::seed);
     nb::class_<Tuning>(m, "Tuning")
         .def(nb::init<>())

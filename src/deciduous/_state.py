@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ._class_weights import ClassWeights
 from ._core import CandidateScheme, Criterion, Params
-from ._validation import MAX_DEPTH, MAX_TREES, is_missing
+from ._validation import MAX_DEPTH, MAX_STABILITY, MAX_TREES, is_missing
 from .errors import CorruptModelError
 
 # Resolved parameters that define a forest, with the range of each.
@@ -37,7 +37,8 @@ LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U\d{1,9}")
 def params_state(params: Params) -> dict[str, Any]:
     """The core's parameters."""
     numbers = {name: getattr(params, name) for name in CORE_RANGES}
-    return numbers | {"candidates": params.candidates.name, "criterion": params.criterion.name}
+    stability = {"stability": params.stability} if params.stability > 0 else {}
+    return numbers | stability | {"candidates": params.candidates.name, "criterion": params.criterion.name}
 
 
 def params_from(state: Mapping[str, Any]) -> Params:
@@ -48,6 +49,9 @@ def params_from(state: Mapping[str, Any]) -> Params:
         if not least <= value <= greatest:
             raise CorruptModelError(f"its parameter {name} is {value}, outside of [{least}, {greatest}]")
         setattr(params, name, value)
+    params.stability = entry(state, "stability", float) if "stability" in state else 0.0
+    if not 0 <= params.stability <= MAX_STABILITY:
+        raise CorruptModelError(f"its stability is {params.stability}, outside of [0, {MAX_STABILITY}]")
     if params.trees_per_row > params.n_trees:
         raise CorruptModelError(f"a row cannot be in {params.trees_per_row} of {params.n_trees} trees")
     params.candidates = _member(CandidateScheme, entry(state, "candidates", str))

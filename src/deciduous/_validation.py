@@ -20,6 +20,7 @@ from ._times import TEMPORAL, days
 from .errors import InvalidInputError, shown
 
 MAX_DEPTH = 256
+MAX_STABILITY = 1000
 MAX_TREES = 2**20 - 2
 ALL_THRESHOLDS = 0
 LARGEST_ID = np.iinfo(np.int64).max
@@ -398,6 +399,15 @@ def _trees_per_row(max_samples: float | None, n_trees: int) -> int:
     )
 
 
+def _stability(given: Any) -> float:
+    if isinstance(given, NUMBER) and not isinstance(given, bool | np.bool_) and 0 <= given <= MAX_STABILITY:
+        return float(given)
+    raise InvalidInputError(
+        f"stability must be a number from 0 to {MAX_STABILITY}, but is {given!r}: 0 chooses the best splits, 0.05 to "
+        "0.2 splits that rows seldom turn."
+    )
+
+
 def core_params(estimator: Any, n_attributes: int, seed: int) -> Params:
     """The estimator's parameters, checked, as the core wants them."""
     params = Params()
@@ -406,6 +416,7 @@ def core_params(estimator: Any, n_attributes: int, seed: int) -> Params:
     given_depth = MAX_DEPTH if estimator.max_depth is None else estimator.max_depth
     params.max_depth = _integer("max_depth", given_depth, 1, MAX_DEPTH)
     params.random_depth = min(_integer("random_depth", estimator.random_depth, 0), params.max_depth)
+    params.stability = _stability(estimator.stability)
     scheme = one_of("candidates", estimator.candidates, ("valid", "uniform"))
     if estimator.n_thresholds is None and scheme == "uniform":
         raise InvalidInputError(

@@ -224,6 +224,7 @@ private:
         if (params_.candidates == CandidateScheme::valid && one_in(5))
             params_.n_thresholds = kAllThresholds;
         params_.criterion = one_in(2) ? Criterion::gini : Criterion::entropy;
+        params_.stability = one_in(3) ? any_of<double>({0.01, 0.3, 100.0}) : 0.0;
         params_.min_samples_split = static_cast<std::uint32_t>(pick(2, 5));
         params_.min_samples_leaf = static_cast<std::uint32_t>(one_in(3) ? pick(2, 4) : 1);
         params_.seed = random_();

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reference.hashing import LEFT, OCCUPANCY, RIGHT, H, R, root_key
-from reference.scores import SCORES
+from reference.scores import SCORES, noise
 from reference.splits import (
     Candidate,
     attribute_order,
@@ -33,6 +33,7 @@ class ReferenceParams:
     min_samples_leaf: int
     trees_per_row: int
     seed: int
+    stability: float = 0.0
     class_weights: dict | None = None
     """The integer W_y of each label; None if all of them are 1."""
 
@@ -143,14 +144,27 @@ def chosen_split(params: ReferenceParams, rows: Rows, depth: int, key: int) -> C
     counts = rows.class_counts()
     if depth == params.max_depth or counts.total() < params.min_samples_split or len(counts) <= 1:
         return None
+    considered = considered_splits(params, rows, depth, key)
+    noises = noises_of(params, rows, key, considered) if depth >= params.random_depth else [0.0] * len(considered)
     scored = []
-    for candidate in considered_splits(params, rows, depth, key):
+    for candidate, its_noise in zip(considered, noises, strict=True):
         goes_left = rows.X[:, candidate.attribute] <= candidate.threshold
         left, right = rows.where(goes_left).class_counts(), rows.where(~goes_left).class_counts()
         if min(left.total(), right.total()) >= params.min_samples_leaf:
-            score = SCORES[params.criterion](weighed(params, left), weighed(params, right))
+            score = SCORES[params.criterion](weighed(params, left), weighed(params, right)) + its_noise
             scored.append((score, candidate.rank, candidate.attribute, candidate.threshold, candidate))
     return min(scored)[-1] if scored else None
+
+
+def noises_of(params: ReferenceParams, rows: Rows, key: int, considered: list[Candidate]) -> list[float]:
+    """What is added to the scores of candidates; those of an attribute that divide the rows alike share one name."""
+    parts = [(c.attribute, (rows.X[:, c.attribute] <= c.threshold).tobytes()) for c in considered]
+    lowest: dict[tuple[int, bytes], int] = {}
+    for part, candidate in zip(parts, considered, strict=True):
+        lowest[part] = min(candidate.rank, lowest.get(part, candidate.rank))
+    counts = rows.class_counts()
+    sizes = (counts.total(), weighed(params, counts).total())
+    return [noise(params.stability, params.criterion, *sizes, (key, part[0], lowest[part])) for part in parts]
 
 
 def weighed(params: ReferenceParams, counts: Counter) -> Counter:

@@ -1,6 +1,9 @@
 """How good a split is, given W_y * n_y of both sides; lower is better (docs/algorithm.md, 2.7)."""
 
+import math
 from collections import Counter
+
+from reference.hashing import STABLE, H
 
 LOG2_DIGITS = 28
 
@@ -38,3 +41,16 @@ def entropy(left: Counter, right: Counter) -> float:
 
 
 SCORES = {"gini": gini, "entropy": entropy}
+UNITS = {"gini": math.ldexp(0.6931471805599453, -LOG2_DIGITS), "entropy": 0.6931471805599453}
+MIN_STABLE_ROWS = 1000
+
+
+def noise(stability: float, criterion: str, n_rows: int, n_weighed: int, name: tuple[int, int, int]) -> float:
+    """What is added to the score of the candidate that (key, attribute, rank) name: a Gumbel variable times -1."""
+    if n_rows < MIN_STABLE_ROWS:
+        return 0.0
+    key, attribute, rank = name
+    part = H(key, STABLE, attribute, rank) >> 52
+    exponential = 13 * 2**LOG2_DIGITS - log2_fixed(2 * part + 1)  # -log2 of the middle of one of 4096 parts of (0, 1)
+    scale = stability * (float(n_weighed) / math.sqrt(n_rows)) * UNITS[criterion]
+    return scale * float(log2_fixed(exponential))

@@ -18,6 +18,7 @@ enum Purpose : std::uint64_t {
     kTree = 5,
     kOccupancy = 6,
     kCandidateBelow = 7,
+    kStable = 8,
 };
 
 DECIDUOUS_INLINED [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t z) {

@@ -23,6 +23,7 @@ struct Params {
     std::uint32_t min_samples_leaf = 1;
     CandidateScheme candidates = CandidateScheme::valid;
     Criterion criterion = Criterion::gini;
+    double stability = 0;
     std::uint64_t seed = 0;
 };
 

@@ -12,7 +12,7 @@ void Candidates::make_room() {
     left_.resize(candidates_.size() * n_classes_);
 }
 
-void Candidates::score(Scoring const& scoring) {
+void Candidates::score_all(Scoring const& scoring) {
     std::size_t const n = n_candidates_;
     if (scores_.size() < n) {
         scores_.resize(n);
@@ -28,15 +28,18 @@ void Candidates::score(Scoring const& scoring) {
                                  scoring.totals, scoring.class_weights);
 }
 
-// The admissible candidates of the lowest score.
-std::span<std::uint32_t const> Candidates::find_lowest(Scoring const& scoring) {
-    score(scoring);
+void Candidates::score(Scoring const& scoring) {
+    score_all(scoring);
     if (scoring.min_samples_leaf > 1) {  // no candidate leaves a side without rows
         Count const n_most = sum(scoring.totals) - scoring.min_samples_leaf;
         for (std::size_t i = 0; i < n_candidates_; ++i)
             if (Count const n = n_left(i); n < scoring.min_samples_leaf || n > n_most)
                 scores_[i] = kInadmissible;
     }
+}
+
+// The admissible candidates of the lowest score.
+std::span<std::uint32_t const> Candidates::find_lowest() {
     return std::span(lowest_).first(kernels::chosen->find_lowest(scores_.data(), n_candidates_, lowest_.data()));
 }
 

@@ -15,6 +15,7 @@
 #include "base/types.h"
 #include "base/wiped.h"
 #include "split/impurity.h"
+#include "split/noise.h"
 
 namespace deciduous {
 
@@ -85,11 +86,15 @@ public:
 
     // The lowest score wins; ties go to the lower rank, then to the lower attribute, then to the lower value. Nothing
     // if none is admissible. `complete(candidate, left)` completes a candidate, `rank_of` tells its rank; only those
-    // that tie are asked for it.
+    // that tie are asked for it, or all if there is noise. Candidates that are not complete know no rank: they are of
+    // nodes too small for noise.
     template <typename Complete, typename RankOf>
-    [[nodiscard]] std::optional<std::size_t> choose(Scoring const& scoring, Complete const& complete,
-                                                    RankOf const& rank_of) {
-        auto const tied = find_lowest(scoring);
+    [[nodiscard]] std::optional<std::size_t> choose(Scoring const& scoring, Noise const& noise,
+                                                    Complete const& complete, RankOf const& rank_of) {
+        score(scoring);
+        if (!noise.is_silent())
+            add(noise, rank_of);
+        auto const tied = find_lowest();
         for (std::size_t const i : tied)
             if (!candidates_[i].is_complete())
                 complete(candidates_[i], left_.data() + i * n_classes_);
@@ -114,6 +119,22 @@ public:
     void wipe_values() { wipe(candidates_.data(), candidates_.size()); }
 
 private:
+    // Candidates of an attribute that leave the same rows at the left, which only uniform ones do, are side by side,
+    // and have the noise of the lowest rank among them.
+    template <typename RankOf>
+    void add(Noise const& noise, RankOf const& rank_of) {
+        for (std::size_t begin = 0, end = 0; begin < n_candidates_; begin = end) {
+            Attribute const attribute = candidates_[begin].attribute;
+            Rank lowest = rank_of(candidates_[begin]);
+            for (end = begin + 1;
+                 end < n_candidates_ && candidates_[end].attribute == attribute && n_left(end) == n_left(begin); ++end)
+                lowest = std::min(lowest, rank_of(candidates_[end]));
+            double const its = noise.of(attribute, lowest);
+            for (std::size_t i = begin; i < end; ++i)
+                scores_[i] += its;
+        }
+    }
+
     void reserve(std::size_t n) {
         while (n_candidates_ + n > candidates_.size() || (n_candidates_ + n) * n_classes_ > left_.size())
             make_room();
@@ -122,7 +143,8 @@ private:
 
     void make_room();
     void score(Scoring const& scoring);
-    [[nodiscard]] std::span<std::uint32_t const> find_lowest(Scoring const& scoring);
+    void score_all(Scoring const& scoring);
+    [[nodiscard]] std::span<std::uint32_t const> find_lowest();
 
     std::size_t n_classes_ = 0;
     std::size_t n_candidates_ = 0;

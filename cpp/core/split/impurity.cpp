@@ -8,7 +8,6 @@ namespace deciduous {
 
 namespace {
 
-constexpr int kLogDigits = 28;
 constexpr Count kTableSize = 4096;  // most nodes are small; 32 KB of logarithms stay in the cache
 
 std::int64_t weighted_log(Count n) {
@@ -116,6 +115,13 @@ double split_score(Criterion criterion, std::span<Count const> left, std::span<C
         return weighted_score(criterion, left, totals, weights);
     return criterion == Criterion::gini ? gini_score(left.size(), left.data(), totals.data())
                                         : entropy_score(left, totals);
+}
+
+double weighed(std::span<Count const> totals, ClassWeights weights) {
+    std::uint64_t total = 0;
+    for (std::size_t y = 0; y < totals.size(); ++y)
+        total += std::uint64_t{totals[y]} * (weights.empty() ? 1 : weights[y]);
+    return static_cast<double>(total);
 }
 
 double chance_of_same_class(std::span<Count const> counts) {

@@ -56,6 +56,11 @@ template <typename NClasses>
     return n_present <= 1;
 }
 
+// The rows with the weights of their classes.
+[[nodiscard]] double weighed(std::span<Count const> totals, ClassWeights weights);
+
+inline constexpr int kLogDigits = 28;
+
 // log2(n) in units of 2^-28, by integers only, so that every machine agrees.
 [[nodiscard]] std::int64_t fixed_log2(std::uint64_t n);
 

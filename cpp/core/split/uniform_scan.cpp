@@ -6,6 +6,7 @@
 #include "base/kernels.h"
 #include "split/arrivals.h"
 #include "split/impurity.h"
+#include "split/noise.h"
 
 namespace deciduous {
 
@@ -102,7 +103,7 @@ private:
             points[n_arrivals] = to_ordered(kInfinity);
             found().set_last_rank(request.n_arrivals);
         }
-        if (request.is_recorded)
+        if (request.is_recorded || may_be_noisy(node_.totals))
             found().sort();
     }
 

@@ -252,8 +252,9 @@ std::optional<Split> Decider::choose(std::span<Count const> totals, Label domina
                                      Complete const& complete) {
     Candidates& candidates = scratch_.candidates;
     CandidateKeys const keys(key);
-    auto const choice = candidates.choose(scoring(totals), complete,
-                                          [&](Candidate const& its) { return rank_of(its, keys, dominant, sampling); });
+    auto const its_rank = [&](Candidate const& its) { return rank_of(its, keys, dominant, sampling); };
+    Noise const noise(context_.params, key, totals, context_.class_weights);
+    auto const choice = candidates.choose(scoring(totals), noise, complete, its_rank);
     if (!choice)
         return std::nullopt;
     return split_of(candidates[*choice], candidates.n_left(*choice), key, sampling);
