@@ -53,13 +53,17 @@ class Scale:
     peer_rows: int | None = None
     peer_trees: int | None = None
     peer_seeds: int = 5
-    # deletion, random-depth, thresholds
+    # deletion, random-depth, stability, thresholds
     criteria: tuple[str, ...] = ("gini", "entropy")
     random_deletions: Budget = field(default_factory=lambda: Budget(10_000, 600.0))
     worst_deletions: Budget = field(default_factory=lambda: Budget(1_000, 1_200.0))
     n_candidates: int = 1_000
     depth_datasets: tuple[str, ...] = ALL
     depth_step: int = 1
+    stability_datasets: tuple[str, ...] = ALL
+    stabilities: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8)
+    stability_trees: int | None = None
+    stability_seeds: int = 5
     threshold_datasets: tuple[str, ...] = ALL
     thresholds: tuple[int, ...] = (1, 5, 10, 25, 50, 100)
     # memory, training-time: on all rows, with some of the trees, the rest by proportion
@@ -89,6 +93,7 @@ class Scale:
             f"series of deletions: {self.random_deletions.n} random ones or {self.random_deletions.seconds} s, "
             f"{self.worst_deletions.n} of the worst of {self.n_candidates:,} or {self.worst_deletions.seconds} s",
             f"random-depth on {', '.join(self.depth_datasets)} in steps of {self.depth_step}",
+            f"stability: {_rows_and_trees(self.max_rows, self.stability_trees)}, {self.stability_seeds} seed(s)",
             f"memory: {_rows_and_trees(self.sized_rows, self.sized_trees)}; training-time: "
             f"{_rows_and_trees(self.sized_rows, self.timed_trees)}; both extrapolated in proportion to the trees",
             f"tuning ({', '.join(grid.criteria)}): at most {grid.max_rows or 0:,} rows; T in {grid.n_trees}, d_max in "
@@ -121,6 +126,10 @@ SMOKE = Scale(
     n_candidates=100,
     depth_datasets=("bank_marketing",),
     depth_step=10,
+    stability_datasets=("surgical", "synthetic"),
+    stabilities=(0.2,),
+    stability_trees=5,
+    stability_seeds=1,
     threshold_datasets=("surgical",),
     thresholds=(1, 10, 100),
     sized_rows=2_000,
@@ -149,6 +158,9 @@ SMALL = Scale(
     worst_deletions=Budget(20, 1.5),
     depth_datasets=("surgical", "adult", "bank_marketing"),
     depth_step=2,
+    stabilities=(0.05, 0.2, 0.8),
+    stability_trees=25,
+    stability_seeds=3,
     sized_rows=250_000,
     sized_trees=25,
     timed_trees=5,

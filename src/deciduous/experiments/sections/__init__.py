@@ -10,6 +10,7 @@ from ..wording import sentence
 from .costs import memory_parts, training_time_parts, tuning_parts
 from .deletions import deletion_parts, random_depth_parts, threshold_parts
 from .quality import performance_parts
+from .stability import stability_parts
 from .updates import batch_parts, exactness_parts, stream_parts
 
 
@@ -19,6 +20,7 @@ def sections(runs: Runs, scale: Scale) -> list[Section]:
         "performance": performance_parts,
         "deletion": deletion_parts,
         "random-depth": random_depth_parts,
+        "stability": stability_parts,
         "thresholds": threshold_parts,
         "memory": memory_parts,
         "training-time": training_time_parts,

@@ -1,0 +1,85 @@
+"""What stable splits gain and lose, beside the random levels of R-DaRE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..datasets import entry_of
+from ..drawing import Panel, line_panels
+from ..page import Figure, Part, Table, Text
+from ..scales import Scale
+from ..store import Runs
+from ..wording import digits, points, score, shown
+from .choosing import along, by_dataset, extent
+
+CURVES = {"stable splits": ("stability", "random_depth"), "R-DaRE": ("random_depth", "stability")}  # varied, and 0
+LEAST_LOSS = 0.0025  # up to which a forest counts as hardly worse
+
+
+@dataclass(frozen=True)
+class Trade:
+    """A forest beside the greedy one."""
+
+    value: float  # of what is varied
+    speedup: float
+    factor: float  # how much faster deletions are
+    score: float
+    change: float  # of the score
+    rows_retrained: float
+
+
+def trades(runs: Runs, curve: str) -> list[Trade]:
+    """The forests of a curve, the greedy one first."""
+    varied, fixed = CURVES[curve]
+    its = Runs(record for record in runs if record.unit.options[fixed] == 0)
+    columns = [along(its, varied, key) for key in ("speedup", "score", "rows_retrained")]
+    times = along(its, varied, "delete", "mean")
+    return [
+        Trade(x, speedup, times[0][1] / time, quality, quality - columns[1][0][1], n_rows)
+        for (x, speedup), (_, quality), (_, n_rows), (_, time) in zip(*columns, times, strict=True)
+    ]
+
+
+def fastest(curve: Sequence[Trade]) -> Trade:
+    """The fastest forest that is hardly worse than the greedy one."""
+    return max((its for its in curve if its.change >= -LEAST_LOSS), key=lambda its: its.factor)
+
+
+def stability_parts(runs: Runs, _: Scale) -> list[Part]:
+    """Speed against score for each data set, and which of the two ways gains more where little is lost."""
+    panels, rows, verdicts = [], [], []
+    for name, its in by_dataset(runs):
+        title = entry_of(name).title
+        curves = {curve: trades(its, curve) for curve in CURVES}
+        lines = {
+            curve: [(-100 * trade.change, trade.factor) for trade in of_curve] for curve, of_curve in curves.items()
+        }
+        panels.append(Panel(title, "points of score lost", "deletions, times as fast", lines))
+        rows += [_row(title, curve, trade) for curve in CURVES for trade in curves[curve]]
+        best = {curve: fastest(curves[curve]) for curve in CURVES}
+        cells = [f"{shown(its.factor, 'x')} ({its.value:g})" for its in best.values()]
+        verdicts.append([title, *cells, max(best, key=lambda curve: best[curve].factor)])
+    note = f"Measured on at most {extent(runs)}."
+    return [
+        Text(note, is_note=True),
+        Figure(line_panels(panels), "Deletions beside those of the greedy forest; up and left is better."),
+        Table(
+            f"The fastest forest that loses at most {100 * LEAST_LOSS:g} points",
+            ("data set", "stable splits (stability)", "R-DaRE (d_rmax)", "faster"),
+            verdicts,
+            frozenset({0, 3}),
+        ),
+        Table(
+            "Stable splits and random levels",
+            ("data set", "", "value", "speed-up", "beside greedy", "score", "points", "rows retrained by one"),
+            rows,
+            frozenset({0, 1}),
+            is_folded=True,
+        ),
+    ]
+
+
+def _row(title: str, curve: str, its: Trade) -> list[str]:
+    figures = [shown(its.speedup, "x"), shown(its.factor, "x"), score(its.score), points(its.change)]
+    return [title, curve, f"{its.value:g}", *figures, digits(its.rows_retrained)]
