@@ -23,9 +23,7 @@ void Candidates::score_all(Scoring const& scoring) {
         kernels::chosen->score_gini(left_.data(), n, scoring.totals.data(), n_classes_, scores_.data());
         return;
     }
-    for (std::size_t i = 0; i < n; ++i)
-        scores_[i] = split_score(scoring.criterion, std::span(left_).subspan(i * n_classes_, n_classes_),
-                                 scoring.totals, scoring.class_weights);
+    score_splits(scoring.criterion, left_.data(), scoring.totals, scoring.class_weights, std::span(scores_).first(n));
 }
 
 void Candidates::score(Scoring const& scoring) {

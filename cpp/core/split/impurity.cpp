@@ -2,7 +2,10 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <optional>
+
+#include "split/n_classes.h"
 
 namespace deciduous {
 
@@ -10,15 +13,24 @@ namespace {
 
 constexpr Count kTableSize = 4096;  // most nodes are small; 32 KB of logarithms stay in the cache
 
-std::int64_t weighted_log(Count n) {
-    static auto const table = [] {
-        std::array<std::int64_t, kTableSize> logs{};
-        for (Count i = 1; i < kTableSize; ++i)
-            logs[i] = static_cast<std::int64_t>(i) * fixed_log2(i);
+// n * log2(n).
+class WeightedLogs {
+public:
+    [[nodiscard]] static WeightedLogs const& known() {
+        static WeightedLogs const logs;
         return logs;
-    }();
-    return n < kTableSize ? table[n] : static_cast<std::int64_t>(n) * fixed_log2(n);
-}
+    }
+    [[nodiscard]] std::int64_t of(Count n) const {
+        return n < kTableSize ? table_[n] : static_cast<std::int64_t>(n) * fixed_log2(n);
+    }
+
+private:
+    WeightedLogs() {
+        for (Count i = 1; i < kTableSize; ++i)
+            table_[i] = static_cast<std::int64_t>(i) * fixed_log2(i);
+    }
+    std::array<std::int64_t, kTableSize> table_{};
+};
 
 __extension__ using Wide = unsigned __int128;
 __extension__ using SignedWide = __int128;
@@ -80,23 +92,23 @@ double weighted_score(Criterion criterion, std::span<Count const> left, std::spa
 }
 
 // Fewer than 2^30 rows times logarithms below 30 * 2^28 are less than 2^63, and so are all sums over parts of the rows.
-double entropy_score(std::span<Count const> left, std::span<Count const> totals) {
+template <typename NClasses>
+double entropy_score(WeightedLogs const& logs, NClasses n_classes, Count const* left, Count const* totals) {
     Count n_left = 0;
     Count n_right = 0;
     std::int64_t score = 0;
-    for (std::size_t y = 0; y < left.size(); ++y) {
+    for (std::size_t y = 0; y < n_classes; ++y) {
         Count const l = left[y];
         Count const r = totals[y] - left[y];
         n_left += l;
         n_right += r;
-        score -= weighted_log(l) + weighted_log(r);
+        score -= logs.of(l) + logs.of(r);
     }
-    return static_cast<double>(score + weighted_log(n_left) + weighted_log(n_right));
+    return static_cast<double>(score + logs.of(n_left) + logs.of(n_right));
 }
 
-}  // namespace
-
-std::int64_t fixed_log2(std::uint64_t n) {
+// As docs/algorithm.md has it.
+std::int64_t log2_by_digits(std::uint64_t n) {
     int const e = std::bit_width(n) - 1;
     std::uint64_t z = n << (63 - e);
     std::int64_t digits = 0;
@@ -109,12 +121,38 @@ std::int64_t fixed_log2(std::uint64_t n) {
     return (static_cast<std::int64_t>(e) << kLogDigits) + digits;
 }
 
+}  // namespace
+
+// What the digits cut off is less than 2^-34 units, and a library's logarithm is off by 2^-18 at most: unless it is all
+// but a whole number of units, both have the same whole part. The library takes a tenth of the time.
+std::int64_t fixed_log2(std::uint64_t n) {
+    constexpr double kDoubt = 0x1p-8;
+    double const units = std::log2(static_cast<double>(n)) * (1 << kLogDigits);
+    double const whole = std::floor(units);
+    bool const is_certain = units - whole > kDoubt && units - whole < 1 - kDoubt;
+    return is_certain ? static_cast<std::int64_t>(whole) : log2_by_digits(n);
+}
+
 double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals,
                    ClassWeights weights) {
     if (!weights.empty())
         return weighted_score(criterion, left, totals, weights);
     return criterion == Criterion::gini ? gini_score(left.size(), left.data(), totals.data())
-                                        : entropy_score(left, totals);
+                                        : entropy_score(WeightedLogs::known(), left.size(), left.data(), totals.data());
+}
+
+void score_splits(Criterion criterion, Count const* left, std::span<Count const> totals, ClassWeights weights,
+                  std::span<double> scores) {
+    if (criterion == Criterion::entropy && weights.empty()) {
+        WeightedLogs const& logs = WeightedLogs::known();
+        with_classes(totals.size(), [&](auto n_classes) {
+            for (std::size_t i = 0; i < scores.size(); ++i)
+                scores[i] = entropy_score(logs, n_classes, left + i * n_classes, totals.data());
+        });
+        return;
+    }
+    for (std::size_t i = 0; i < scores.size(); ++i)
+        scores[i] = split_score(criterion, {left + i * totals.size(), totals.size()}, totals, weights);
 }
 
 double weighed(std::span<Count const> totals, ClassWeights weights) {

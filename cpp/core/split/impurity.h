@@ -17,6 +17,10 @@ using ClassWeights = std::span<std::uint32_t const>;
 [[nodiscard]] double split_score(Criterion criterion, std::span<Count const> left, std::span<Count const> totals,
                                  ClassWeights weights);
 
+// The scores of many splits, with the counts of each at its left behind those of the one before.
+void score_splits(Criterion criterion, Count const* left, std::span<Count const> totals, ClassWeights weights,
+                  std::span<double> scores);
+
 // The Gini score without class weights; `n_classes` may be a compile-time constant.
 template <typename NClasses>
 [[nodiscard]] double gini_score(NClasses n_classes, Count const* left, Count const* totals) {
