@@ -250,7 +250,9 @@ void Tree::fill(NodeIndex index, NodeKind kind, LeafRows const& rows) {
     std::ranges::copy(rows.counts, block.begin());
     auto const slots = block.subspan(n_classes_);
     std::ranges::copy(rows.slots, slots.begin());
-    for (std::size_t y = 0, begin = 0; y < n_classes_; begin = rows.ends[y++])
+    // Those of an unbuilt node are left as they are: most never get to be a leaf, and sorting them would take longer
+    // than all else.
+    for (std::size_t y = 0, begin = 0; kind == NodeKind::leaf && y < n_classes_; begin = rows.ends[y++])
         if (auto const its_rows = slots.subspan(begin, rows.ends[y] - begin); !std::ranges::is_sorted(its_rows))
             std::ranges::sort(its_rows);
     nodes_[index] = its;

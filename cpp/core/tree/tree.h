@@ -55,7 +55,8 @@ public:
     [[nodiscard]] std::size_t n_nodes() const { return nodes_.size() - 2 * free_pairs_.size(); }
     [[nodiscard]] std::size_t n_unbuilt() const { return n_unbuilt_; }
 
-    // Of a leaf or an unbuilt node: rows per class, and the rows themselves, class after class, ascending in each.
+    // Of a leaf or an unbuilt node: rows per class, and the rows themselves, class after class; those of a leaf ascend
+    // in each.
     [[nodiscard]] std::span<Count const> counts(Node const& node) const;
     [[nodiscard]] std::span<Slot const> rows(Node const& node) const;
 
