@@ -173,10 +173,10 @@ void def_array(nb::class_<T>& its_class, char const* name, Vector T::* member) {
 }
 
 void bind_results(nb::module_& m) {
-    nb::class_<UpdateCost> cost(m, "UpdateCost");
-    def_array(cost, "nodes_rebuilt", &UpdateCost::nodes_rebuilt);
-    def_array(cost, "rows_retrained", &UpdateCost::rows_retrained);
-    cost.def_ro("n_rows_regrown", &UpdateCost::n_rows_regrown);
+    nb::class_<UpdateCost>(m, "UpdateCost")
+        .def_ro("nodes_rebuilt", &UpdateCost::nodes_rebuilt)
+        .def_ro("rows_retrained", &UpdateCost::rows_retrained)
+        .def_ro("n_rows_regrown", &UpdateCost::n_rows_regrown);
     nb::class_<MemoryUse>(m, "MemoryUse")
         .def_ro("data", &MemoryUse::data)
         .def_ro("structure", &MemoryUse::structure)

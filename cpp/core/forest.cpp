@@ -231,7 +231,7 @@ template <typename Row>
 Forest::RowsByTree<Row> Forest::rows_by_tree(std::span<Row> rows, std::size_t n_threads,
                                              Progress const& progress) const {
     constexpr std::size_t kRanksPerPart = std::size_t{1} << 20;
-    if (params_.trees_per_row == params_.n_trees)
+    if (rows.empty() || params_.trees_per_row == params_.n_trees)
         return RowsByTree<Row>(rows);
     std::size_t const n_per_row = params_.trees_per_row;
     std::vector<std::uint32_t> trees(rows.size() * n_per_row);

@@ -8,19 +8,21 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 
 Report = Callable[[int], None]  # called with the number of steps done
 SECONDS_BETWEEN_LINES = 10.0
 
 
-@contextmanager
-def bar(what: str, n_steps: int, is_shown: bool, unit: str = "trees") -> Iterator[Report | None]:
+def bar(what: str, n_steps: int, is_shown: bool, unit: str = "trees") -> AbstractContextManager[Report | None]:
     """Something to report progress to, or None if nothing is to be shown."""
-    if not is_shown:
-        yield None
-    elif find_spec("rich") is None:
+    return _shown(what, n_steps, unit) if is_shown else nullcontext()
+
+
+@contextmanager
+def _shown(what: str, n_steps: int, unit: str) -> Iterator[Report]:
+    if find_spec("rich") is None:
         yield _lines(what, n_steps, unit)
     else:
         from rich.console import Console

@@ -128,7 +128,8 @@ class RowNames:
     ) -> None:
         """Forget rows, then remember others. If that was interrupted anywhere, doing it again completes it."""
         self.forget(leaving)
-        self.learn(coming, names, subjects)
+        if len(coming):
+            self.learn(coming, names, subjects)
 
     def learn(self, core_ids: NDArray[np.int64], names: Sequence[Name] | None, subjects: Sequence[Name] | None) -> None:
         """Remember what new rows are called, and to whom they belong."""

@@ -210,6 +210,8 @@ def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.uin
 
 def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
     """Row ids as int64, each given once."""
+    if isinstance(ids, list) and all(type(i) is int and -LARGEST_ID <= i <= LARGEST_ID for i in ids):
+        return _each_once(np.array(ids, dtype=np.int64))  # what most lists are, and single ids in particular
     given = _id_candidates(ids)
     if given.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -223,8 +225,11 @@ def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
         )
     if given.dtype.kind == "u" and int(given.max()) > LARGEST_ID:
         raise InvalidInputError(f"Row id {given.max()} is too large: ids go up to {LARGEST_ID}.")
-    row_ids = np.ascontiguousarray(given, dtype=np.int64)
-    if len(row_ids) == 1:
+    return _each_once(np.ascontiguousarray(given, dtype=np.int64))
+
+
+def _each_once(row_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(row_ids) <= 1:
         return row_ids
     values, counts = np.unique(row_ids, return_counts=True)
     if len(values) < len(row_ids):
@@ -234,8 +239,6 @@ def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
 
 def _id_candidates(ids: ArrayLike | Iterable[int] | int) -> NDArray[Any]:
     """The ids as an array of integers if they are integers, of objects if not."""
-    if isinstance(ids, list) and all(type(i) is int and -LARGEST_ID <= i <= LARGEST_ID for i in ids):
-        return np.array(ids, dtype=np.int64)  # what most lists are, and single ids in particular
     if isinstance(ids, Iterable) and not hasattr(ids, "__array__") and not isinstance(ids, str | bytes):
         elements = np.array(list(ids), dtype=object)
     else:

@@ -50,9 +50,7 @@ class UpdateReport:
     @classmethod
     def from_core(cls, ids: Iterable[Any], cost: UpdateCost) -> UpdateReport:
         """The report of an update of these rows."""
-        return cls(
-            tuple(ids), tuple(cost.nodes_rebuilt.tolist()), tuple(cost.rows_retrained.tolist()), cost.n_rows_regrown
-        )
+        return cls(tuple(ids), tuple(cost.nodes_rebuilt), tuple(cost.rows_retrained), cost.n_rows_regrown)
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,8 @@ void Dataset::require_insertable(std::span<RowId const> ids, std::span<WeightedL
 
 std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows, std::span<WeightedLabel const> votes,
                                   std::size_t n_threads) {
+    if (ids.empty() && row_bits_.is_chosen())  // a deletion
+        return {};
     reserve(ids.size(), votes);
     std::vector<std::size_t> n_given(columns_.size(), 0);
     std::vector<Slot> slots = take_slots(ids.size());

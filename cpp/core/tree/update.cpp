@@ -56,8 +56,7 @@ public:
         if constexpr (kApplies)
             if (!uses_alternates())
                 tree_.drop_alternates();
-        if (!changes.empty())
-            visit(Tree::kRoot, tree_.root(), {scratch_.removed, scratch_.added});
+        visit(Tree::kRoot, tree_.root(), {scratch_.removed, scratch_.added});
         if constexpr (kApplies)
             limit_alternates();
         cost_.n_rows_regrown = n_rows_regrown_;
@@ -554,11 +553,15 @@ private:
 
 UpdateCost plan_update(TreeContext const& context, Tree const& tree, Changes const& changes, bool lazy,
                        ThreadScratch& scratch) {
+    if (changes.empty())
+        return {};
     return UpdateWalk<Tree const>(context, tree, lazy, scratch).run(changes);
 }
 
 UpdateCost apply_update(TreeContext const& context, Tree& tree, Changes const& changes, bool lazy,
                         ThreadScratch& scratch) {
+    if (changes.empty())
+        return {};
     return UpdateWalk<Tree>(context, tree, lazy, scratch).run(changes);
 }
 
