@@ -78,6 +78,21 @@ public:
         return left;
     }
 
+    // Appends some of n candidates. `fill(i, candidate, left)` fills each in, with its counts, and tells whether it is
+    // one of them: without branches, as their outcomes would be random.
+    template <typename NClasses, typename Fill>
+    void append_some(NClasses n_classes, std::size_t n, Fill const& fill) {
+        reserve(n);
+        Candidate* candidate = candidates_.data() + n_candidates_;
+        Count* left = left_.data() + n_candidates_ * n_classes;
+        for (std::size_t i = 0; i < n; ++i) {
+            std::size_t const n_taken = fill(i, *candidate, left) ? 1 : 0;
+            candidate += n_taken;
+            left += n_taken * n_classes;
+        }
+        n_candidates_ = static_cast<std::size_t>(candidate - candidates_.data());
+    }
+
     // Where the counts of n more candidates may be written before they are appended.
     [[nodiscard]] Count* room_for(std::size_t n) {
         reserve(n);

@@ -16,9 +16,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "base/params.h"
@@ -115,15 +118,13 @@ public:
     }
 
     // Appends the sampled candidates.
-    void offer(Candidates& candidates, std::vector<Count>& left) const {
-        left.assign(n_classes_, 0);
-        for (std::size_t cut = 0; cut < size(); ++cut) {
-            for (std::size_t y = 0; y < n_classes_; ++y)
-                left[y] += get(cut, kBucket, y);
-            if (is_sampled(cut))
-                std::copy_n(
-                    left.data(), std::size_t{n_classes_},
-                    candidates.append(record_attribute(words_), value(cut), next(cut), is_marked(cut, kAt) ? 1 : 0));
+    void offer(Candidates& candidates, std::vector<Count>& scratch) const {
+        if constexpr (std::is_same_v<NClasses, TwoClasses>) {
+            std::array<Count, 2> sums{};  // which stay in registers
+            offer(candidates, sums);
+        } else {
+            scratch.assign(n_classes_, 0);
+            offer(candidates, std::span(scratch));
         }
     }
 
@@ -215,6 +216,20 @@ public:
 
 private:
     enum Place : std::size_t { kSize = kRecordHead, kBound, kMaskWords, kDominant, kHead };
+
+    template <typename Sums>
+    void offer(Candidates& candidates, Sums sums) const {
+        Attribute const attribute = record_attribute(words_);
+        candidates.append_some(n_classes_, size(), [&](std::size_t cut, Candidate& its, Count* left) {
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                left[y] = sums[y] += get(cut, kBucket, y);
+            its.attribute = attribute;
+            its.value = value(cut);
+            its.next = next(cut);
+            its.rank = is_marked(cut, kAt) ? 1 : 0;
+            return is_sampled(cut);
+        });
+    }
 
     [[nodiscard]] static std::size_t n_mask_words(std::size_t n_cuts) { return (n_cuts + 31) / 32; }
     [[nodiscard]] Word* mask() const { return words_ + kHead; }
