@@ -65,8 +65,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     stability : float, default=0.0
         How much large nodes prefer splits that stay to splits that are a little better: the scores of nodes of at least
         1,000 rows get a noise of this many times the root of the number of rows, drawn once for each threshold, so that
-        near ties are not turned by a row that comes or goes. 0.05 to 0.2 make deletions from large forests faster, at
-        some accuracy; 0 is the paper's forest.
+        near ties are not turned by a row that comes or goes. Deletions get faster and predictions a little worse, how
+        much depends on the data; 0 is the paper's forest.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Attributes considered at a greedy node (p̃): a rule, a number, a share, or all.
     candidates : {"valid", "uniform"}, default="valid"
