@@ -330,11 +330,19 @@ def extended_classes(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray
     """The classes with labels not seen before at the end, and the numbers of these labels among them."""
     dtype = _common_type(known, labels)
     labels, known = labels.astype(dtype, copy=False), known.astype(dtype, copy=False)
-    fresh = np.setdiff1d(labels, known)
-    classes = np.concatenate([known, fresh]) if len(fresh) else known
+    if len(known):
+        codes = _places(known, labels)
+        if (known[codes] == labels).all():
+            return known, codes
+    classes = np.concatenate([known, np.setdiff1d(labels, known)])
+    return classes, _places(classes, labels)
+
+
+def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.uint32]:
+    """Where each label is among the classes, or anywhere if it is none of them."""
     order = np.argsort(classes)
-    codes = order[np.searchsorted(classes, labels, sorter=order)]
-    return classes, codes.astype(np.uint32)
+    places = np.searchsorted(classes, labels, sorter=order)
+    return order[np.minimum(places, len(classes) - 1)].astype(np.uint32)
 
 
 def _common_type(known: NDArray[Any], labels: NDArray[Any]) -> np.dtype[Any]:

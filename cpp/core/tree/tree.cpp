@@ -299,16 +299,25 @@ void Tree::change_rows(NodeIndex index, Changes const& changes, Dataset const& d
     insert_rows(blocks_.block(its.link, n_words(n_after)).subspan(n_classes_), n_kept, changes.added, data.labels());
 }
 
-std::optional<Slot> Tree::any_row(NodeIndex index, std::span<ChangedRow const> excluded, TreeScratch& scratch) const {
+std::optional<Slot> Tree::any_row(NodeIndex index, Changes const& changes, Dataset const& data,
+                                  TreeScratch& scratch) const {
     std::optional<Slot> found;
-    visit_leaves(index, scratch.pending, [&](NodeIndex leaf) {
+    auto const find_in = [&](NodeIndex leaf) {
         for (Slot const slot : rows(nodes_[leaf]))
-            if (!std::ranges::binary_search(excluded, slot, {}, &ChangedRow::slot)) {
+            if (!std::ranges::binary_search(changes.removed, slot, {}, &ChangedRow::slot)) {
                 found = slot;
                 return true;
             }
         return false;
-    });
+    };
+    NodeIndex met = index;
+    while (!changes.added.empty() && nodes_[met].is_split()) {
+        Node const& its = nodes_[met];
+        bool const goes_left = changes.added[0].value(data, its.attribute) <= its.threshold();
+        met = its.child(goes_left ? Side::left : Side::right);
+    }
+    if (nodes_[met].is_split() || !find_in(met))
+        visit_leaves(index, scratch.pending, find_in);
     return found;
 }
 

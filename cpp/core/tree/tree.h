@@ -87,8 +87,9 @@ public:
     }
     void make_split(NodeIndex index, NodeKind kind, Split const& split);
 
-    // Some row below a node, which holds rows, that is not among these (ascending), or nothing.
-    [[nodiscard]] std::optional<Slot> any_row(NodeIndex index, std::span<ChangedRow const> excluded,
+    // Some row below a node, which holds rows, that is not among those that leave (ascending), or nothing. One that an
+    // added row will meet, if there is one: its way is walked anyway.
+    [[nodiscard]] std::optional<Slot> any_row(NodeIndex index, Changes const& changes, Dataset const& data,
                                               TreeScratch& scratch) const;
 
     // Gives a split new children, leaves without rows, and sets the former ones aside, n_left of n_rows rows in the

@@ -1,6 +1,7 @@
 #include "tree/update.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -394,20 +395,43 @@ private:
     // Whether the attributes that were passed over are constant with the added rows, too. One row tells their values.
     bool keep_constants(NodeIndex index, SplitStats const& stats, Key key, Changes const& changes,
                         Sampling const& sampling) const {
-        auto const known = tree_.any_row(index, changes.removed, scratch_.tree);
+        auto const known = tree_.any_row(index, changes, context_.data, scratch_.tree);
         if (!known)
             return false;
         PassedOver const is_passed_over(stats, key, sampling);
-        for (Attribute a = 0; a < context_.data.n_attributes(); ++a) {
-            Value const value = context_.data.value(*known, a);
-            for (ChangedRow const& row : changes.added)
-                if (row.value(context_.data, a) != value) {
-                    if (is_passed_over(a))
-                        return false;
-                    break;
-                }
+        return std::ranges::none_of(changes.added, [&](ChangedRow const& row) {
+            return differs_in_bits(row.slot, *known, is_passed_over) || differs_in_others(row, *known, is_passed_over);
+        });
+    }
+
+    // Whether two rows differ in an attribute that has a bit and was passed over.
+    bool differs_in_bits(Slot slot, Slot other, PassedOver const& is_passed_over) const {
+        RowBits const& bits = context_.data.row_bits();
+        for (std::size_t word = 0; word < bits.n_words(); ++word) {
+            RowBits::Bits differing = (bits.row(slot)[word] ^ bits.row(other)[word]) & bits.in_use(word);
+            for (; differing != 0; differing &= differing - 1) {
+                auto const place = static_cast<std::size_t>(std::countr_zero(differing));
+                if (is_passed_over(bits.attribute(word * RowBits::kBitsPerWord + place)))
+                    return true;
+            }
         }
-        return true;
+        return false;
+    }
+
+    // The same for those that have none.
+    bool differs_in_others(ChangedRow const& row, Slot other, PassedOver const& is_passed_over) const {
+        Dataset const& data = context_.data;
+        for (Attribute const attribute : data.row_bits().numeric_without())
+            if (is_passed_over(attribute) && row.value(data, attribute) != data.value(other, attribute))
+                return true;
+        for (std::size_t const column : data.row_bits().columns_without()) {
+            Column const& its = data.columns()[column];
+            auto const category = data.schema().indicator(column, its[row.slot]);
+            auto const others = data.schema().indicator(column, its[other]);
+            if (category != others && ((category && is_passed_over(*category)) || (others && is_passed_over(*others))))
+                return true;
+        }
+        return false;
     }
 
     bool has_uncached_child(Node const& node) const {
