@@ -10,6 +10,7 @@ from .scales import Scale
 from .sections import sections
 from .sections.deletions import speedup_table
 from .sections.quality import performance_table
+from .sections.stability import fastest_table
 from .sections.surroundings import data_section, missing_section, run_section
 from .store import Runs
 
@@ -44,6 +45,7 @@ def summary(runs: Runs, scale: Scale) -> str:
 
 def as_markdown(runs: Runs, scale: Scale) -> str:
     """Claims and the main tables for the documentation."""
+    stability = fastest_table(runs.done("stability"))
     parts = [
         summary(runs, scale),
         claims_table(runs).as_markdown(),
@@ -51,6 +53,9 @@ def as_markdown(runs: Runs, scale: Scale) -> str:
         performance_table(runs.done("performance")).as_markdown(),
         "### Speed-up over naive retraining",
         speedup_table(runs.done("deletion")).as_markdown(),
+        "### Stable splits beside random levels",
+        f"{stability.title}; in brackets its parameter, and how its score changes.",
+        stability.as_markdown(),
         "### The run",
         *(
             part.as_markdown() if not isinstance(part, Text) else part.text
