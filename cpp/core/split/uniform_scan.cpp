@@ -97,7 +97,7 @@ private:
         if (has_range) {
             Value* const arrivals = scratch_.arrivals.take(n_arrivals + Arrivals::kMoreRoom);
             Arrivals(node_.key, attribute_, found().lowest, found().highest).take(n_arrivals, arrivals);
-            std::transform(arrivals, arrivals + n_arrivals, points, to_ordered);
+            std::transform(arrivals, arrivals + n_arrivals, points, [](Value value) { return to_ordered(value); });
         }
         if (parts_missing) {
             points[n_arrivals] = to_ordered(kInfinity);

@@ -51,7 +51,7 @@ public:
 
     std::optional<std::string> check(NodeIndex index, NodePath path, Rows const& rows, std::string const& way) {
         Node const& node = tree_.node(index);
-        if (auto reason = node.is_split() ? check_split(node, path, rows) : check_rows(node, path, rows))
+        if (auto reason = node.is_split() ? check_split(node, path, rows) : check_rows(node, rows))
             return path_text(way) + ": " + *reason;
         if (!node.is_split())
             return std::nullopt;
@@ -99,7 +99,7 @@ private:
         return std::ranges::equal(sorted, rows.slots);
     }
 
-    std::optional<std::string> check_rows(Node const& node, NodePath path, Rows const& rows) {
+    std::optional<std::string> check_rows(Node const& node, Rows const& rows) {
         auto const held = tree_.rows(node);
         bool const is_same =
             node.kind == NodeKind::unbuilt ? is_same_by_class(held, rows) : std::ranges::equal(held, rows.slots);
