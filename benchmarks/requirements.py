@@ -257,7 +257,7 @@ def of_updates() -> list[Requirement]:
         delete, batch, add, costs, lazily = (f"{data}/updates/{quantity}" for quantity in quantities)
         found += [
             Requirement(f"{data}: single deletion / row of a 1% batch", "updates", delete, batch, must=5),
-            Requirement(f"{data}: add / delete", "updates", add, delete, "at most", must=2),
+            Requirement(f"{data}: add / delete", "updates", add, delete, "at most", must=1.5),
             Requirement(
                 f"{data}: deletion_costs / deletions without retraining", "updates", costs, lazily, "at most", must=3
             ),
