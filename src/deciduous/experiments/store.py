@@ -53,7 +53,7 @@ class Record:
         """As JSON."""
         its = self.unit
         named = {"experiment": its.experiment, "dataset": its.dataset, "seed": its.seed, "options": dict(its.options)}
-        rest = vars(self) | {"unit": None, "result": _rounded(self.result)}
+        rest = vars(self) | {"unit": None}
         rest = {name: value for name, value in rest.items() if value is not None}
         return json.dumps(named | rest) + "\n"
 
@@ -91,7 +91,8 @@ class Store:
         """Keep a result, or why there is none; when this returns it is on the disk."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         took = round(seconds, 3)
-        record = Record(unit, self.scale, self._commit, __version__, self._machine, now, took, result, reason)
+        kept = _rounded(result)  # as it will be read again, so that a report is the same then
+        record = Record(unit, self.scale, self._commit, __version__, self._machine, now, took, kept, reason)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(record.as_line())
