@@ -15,7 +15,7 @@ rows = X.astype(np.float32)
 forest = DareForestClassifier(n_estimators=20, random_state=0).fit(X, y)
 ours = forest.predict_proba(X)
 
-print("Frozen:", forest.freeze().size())
+print("Frozen:", forest.freeze().memory_usage())
 session = onnxruntime.InferenceSession(to_onnx(forest).SerializeToString())
 _, by_onnx = session.run(None, {session.get_inputs()[0].name: rows})
 print("ONNX differs by", float(np.abs(by_onnx - ours).max()))

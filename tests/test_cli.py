@@ -68,8 +68,8 @@ def test_every_command_helps_with_examples(path: tuple[str, ...]) -> None:
 
 
 def test_every_command_of_the_plan_is_there() -> None:
-    words = "train predict delete add cost verify inspect tune freeze export demo bench version"
-    live = "init sync verify watch erase receive refuse requests capture receipts status"
+    words = "train predict delete add update cost verify inspect rows tune freeze export demo bench version"
+    live = "create sync verify watch erase receive refuse requests capture receipts status"
     assert {" ".join(path) for path in all_commands(get_command(app)) if path[0] != "experiment"} == {
         *words.split(),
         *(f"live {name}" for name in live.split()),
@@ -224,7 +224,7 @@ def test_columns_that_turn_into_text_late(home: Path, monkeypatch: pytest.Monkey
     rows = [f"{i},{i % 3},{i % 2}" for i in range(200)] + [f"x{i},red,{i % 2}.0" for i in range(200)]
     (home / "late.csv").write_text("\n".join(["id,colour,y", *rows]))
     result = done("train", "late.csv", "-o", "m.forest", *SMALL)
-    assert (result["target"], result["rows"]) == ("y", 400)
+    assert (result["target"], result["n_rows"]) == ("y", 400)
     forest = loaded("m.forest")
     assert forest.categories_ == [["0", "1", "2", "red"]]
     assert forest.classes_.tolist() == [0.0, 1.0]
@@ -272,17 +272,17 @@ def test_delete_verify_and_add_back(model: str) -> None:
     assert deleted["fingerprint"] == library_forest(table[~gone]).fingerprint() == loaded(model).fingerprint()
     verified = done("verify", model)
     assert verified.keys() == documented_keys("verify")
-    assert (verified["matches"], verified["rows"]) == (True, N_ROWS - 2)
+    assert (verified["matches"], verified["n_rows"]) == (True, N_ROWS - 2)
     table[gone].to_csv("back.csv", index=False)
     added = done("add", model, "back.csv", "--target", "stay")
     assert (added["ids"], added["fingerprint"]) == ([117, 142], before)
 
 
 def test_delete_of_subjects_and_of_ids_in_a_file(model: str) -> None:
-    assert done("delete", model, "--subject", "u-1", "--subject", "u-2", "-o", "new.forest")["rows"] == 6
+    assert done("delete", model, "--subject", "u-1", "--subject", "u-2", "-o", "new.forest")["n_rows"] == 6
     assert loaded(model).n_rows_ == N_ROWS  # the result is elsewhere
     Path("ids.txt").write_text("101\n102\n\n")
-    assert done("delete", "new.forest", "--ids-file", "ids.txt")["rows_left"] == N_ROWS - 8
+    assert done("delete", "new.forest", "--ids-file", "ids.txt")["n_rows_left"] == N_ROWS - 8
     piped = CliRunner().invoke(app, ["delete", "new.forest", "--ids-file", "-", "--json"], input="110\n111\n")
     assert json.loads(piped.stdout)["ids"] == [110, 111]
 
@@ -290,8 +290,8 @@ def test_delete_of_subjects_and_of_ids_in_a_file(model: str) -> None:
 def test_costs_of_each_row(model: str) -> None:
     costs = done("cost", model, "--ids", "101,102,103", "--each")["costs"]
     expected = loaded(model).deletion_costs([101, 102, 103]).tolist()
-    assert [its["rows_retrained"] for its in costs] == expected
-    assert "101: " in run("cost", model, "--subject", "u-0", "--each").stdout
+    assert [its["n_rows_retrained"] for its in costs] == expected
+    assert "u-0: " in run("cost", model, "--subject", "u-0", "--each").stdout
 
 
 @pytest.mark.usefixtures("home")
@@ -306,7 +306,7 @@ def test_rows_named_by_text_and_uuid() -> None:
             names = [uuid.UUID(int=i) for i in range(N_ROWS)]
         forest = DareForestClassifier(3, random_state=0).fit(table[["age", "beds"]], table["stay"], ids=names)
         forest.save("t.forest")
-        assert done("delete", "t.forest", "--ids", str(names[0]))["rows"] == 1
+        assert done("delete", "t.forest", "--ids", str(names[0]))["n_rows"] == 1
         table.assign(id=[str(name) for name in names]).iloc[:1].to_csv("back.csv", index=False)
         added = done("add", "t.forest", "back.csv", "--target", "stay")
         assert added["fingerprint"] == forest.fingerprint()
@@ -325,7 +325,7 @@ def test_added_rows_get_fresh_numbers_and_the_only_other_column_is_the_target() 
     assert "they get fresh numbers" in added.stderr
     again = done("add", "t.forest", "more.csv")["ids"]
     assert set(again) == set(loaded("t.forest").ids_.tolist()) - {*range(240), *ids}
-    assert done("delete", "t.forest", "--ids", ",".join(map(str, ids)))["rows_left"] == 243
+    assert done("delete", "t.forest", "--ids", ",".join(map(str, ids)))["n_rows_left"] == 243
 
 
 def test_verify_tells_a_forest_that_retraining_does_not_give(model: str) -> None:
@@ -352,7 +352,7 @@ def test_predictions_in_all_formats_are_those_of_the_library(csv: str, model: st
         ("p.parquet", pd.read_parquet),
         ("p.jsonl", lambda path: pd.read_json(path, lines=True)),
     ):
-        assert done("predict", model, csv, "--proba", "-o", out)["rows"] == N_ROWS
+        assert done("predict", model, csv, "--proba", "-o", out)["n_rows"] == N_ROWS
         written = read(out)
         assert written["id"].tolist() == table["id"].tolist()
         assert written["prediction"].tolist() == forest.predict(table[FEATURES]).tolist()
@@ -378,7 +378,7 @@ def test_predictions_of_frozen_forests_and_of_forests_without_names(csv: str, mo
 def test_inspect(model: str) -> None:
     result = done("inspect", model, "--tree", "0", "--importances", "--check")
     assert result.keys() >= documented_keys("inspect")
-    assert (result["rows"], result["trees"], result["problem"]) == (N_ROWS, 5, None)
+    assert (result["n_rows"], result["n_trees"], result["problem"]) == (N_ROWS, 5, None)
     assert set(result["importances"]) == set(FEATURES)
     assert "random_state" not in json.dumps(result)
     shown = run("inspect", model, "--tree", "0", "--importances").stdout
@@ -392,7 +392,7 @@ def test_ids_are_listed_for_other_programs(model: str) -> None:
     Path("ids.txt").write_text(run("inspect", model, "--ids").stdout)
     assert Path("ids.txt").read_text().splitlines() == [str(id) for id in visits()["id"]]
     assert done("inspect", model, "--ids", "--check")["ids"] == visits()["id"].tolist()
-    assert done("delete", model, "--ids-file", "ids.txt")["rows_left"] == 0
+    assert done("delete", model, "--ids-file", "ids.txt")["n_rows_left"] == 0
     assert run("inspect", model, "--ids").stdout == ""
 
 
@@ -401,14 +401,14 @@ def test_keys_are_those_of_the_page(csv: str, model: str) -> None:
     keys = {
         "add": done("add", model, csv, "--target", "stay", "--number-rows").keys(),
         "cost": done("cost", model, "--ids", "117").keys(),
-        "freeze": done("freeze", model, "-o", "m.frozen").keys() - {"trees", "nodes"},
+        "freeze": done("freeze", model, "-o", "m.frozen").keys() - {"n_trees", "n_nodes"},
         "export": done("export", model, "-o", "m.txt").keys() - {"format"},
         "experiment data": done("experiment", "data", "--data", ".").keys(),
     }
     assert {command: set(its) for command, its in keys.items()} == {
-        command: documented_keys(command) - {"trees", "nodes", "format"} for command in keys
+        command: documented_keys(command) - {"n_trees", "n_nodes", "format"} for command in keys
     }
-    assert done("predict", model, csv, "-o", "p.csv").keys() == {"model", "out", "format", "rows"}
+    assert done("predict", model, csv, "-o", "p.csv").keys() == {"model", "out", "format", "n_rows"}
 
 
 @pytest.mark.parametrize("name", ["m.onnx", "m.tl", "m.txt"])
@@ -507,9 +507,9 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "database without table": (["train", "sqlite:///a.db", "-o", "x"], 3, "--table or --query"),
     "no such table": (["train", "sqlite:///a.db", "--table", "t", "-t", "y", "-o", "x"], 3, "no table or view 't'"),
     "no database": (["train", "sqlite:///none.db", "--table", "t", "-o", "x"], 3, "There is no database none.db"),
-    "nothing to follow": (["live", "init", "sqlite:///none.db", "f", "--id", "i", "-t", "y"], 3, "no database none.db"),
-    "no URL": (["live", "init", "clinic.db", "f", "--id", "i", "-t", "y"], 3, "clinic.db is not the URL of a database"),
-    "no table to follow": (["live", "init", "sqlite:///a.db", "f", "--id", "i", "-t", "y"], 3, "--table or --query"),
+    "nothing to follow": (["live", "create", "sqlite:///none.db", "f", "--id", "i", "-t", "y"], 3, "none.db"),
+    "no URL": (["live", "create", "clinic.db", "f", "--id", "i", "-t", "y"], 3, "clinic.db is not the URL"),
+    "no table to follow": (["live", "create", "sqlite:///a.db", "f", "--id", "i", "-t", "y"], 3, "--table or --query"),
     "no such kind of database": (["train", "odd://a", "--table", "t", "-o", "x"], 3, "no kind of database 'odd'."),
     "no server": (["train", "postgresql://a:secret@127.0.0.1:1/b", "--table", "t", "-o", "x"], 3, "The database says:"),
     "no target": (["train", "visits.csv", "-o", "x"], 3, "--target"),
@@ -551,7 +551,7 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "column of another kind": (["predict", "m.forest", "worded.csv"], 3, "Column 'age' of worded.csv is not"),
     "frozen": (["delete", "m.frozen", "--ids", "7"], 3, "it only predicts"),
     "frozen trees": (["inspect", "m.frozen", "--importances"], 3, "it only predicts"),
-    "no live forest": (["live", "status", "."], 3, "`deciduous live init` makes one"),
+    "no live forest": (["live", "status", "."], 3, "`deciduous live create` makes one"),
     "no live folder": (["live", "sync", "nowhere"], 3, "nowhere"),
     "certificate to nowhere": (["live", "receipts", ".", "--certificate", "1"], 2, "--out"),
 }  # fmt: skip
@@ -628,7 +628,7 @@ def test_ways_out_are_commands(csv: str, model: str) -> None:
         visits().to_sql("visits", connection, index=False)
     connection.close()
     table = ["--table", "visits", "--id", "id", "--target", "stay"]
-    refused = run("live", "init", "sqlite:///visits.db", "clinic", *table)
+    refused = run("live", "create", "sqlite:///visits.db", "clinic", *table)
     assert refused.exit_code == 3
     assert "Leave it out with --columns, " in refused.stderr
     assert "or name it with --categorical if" in refused.stderr
@@ -653,20 +653,20 @@ def test_a_driver_that_is_missing_is_named(home: Path, monkeypatch: pytest.Monke
 
 def init(database: Database, *options: str) -> dict[str, Any]:
     columns = ["--id", "id", "--target", "readmitted", "--subject", "person_id"]
-    return done("live", "init", database.url, "clinic", "--table", "patients", *columns, *SMALL, *options)
+    return done("live", "create", database.url, "clinic", "--table", "patients", *columns, *SMALL, *options)
 
 
 def test_life_of_a_live_forest(database: Database, home: Path) -> None:
     """Made, synced, a person erased, verified, filed; each step as the library does it."""
     make_patients(database)
     made = init(database)
-    assert made.keys() >= documented_keys("live init")
+    assert made.keys() >= documented_keys("live create")
     database.run("DELETE FROM patients WHERE id = 17")
     synced = done("live", "sync", "clinic")
     assert synced.keys() == documented_keys("live sync")
-    assert (synced["deleted"], synced["rows"], synced["receipts"]) == (1, 119, [2])
+    assert (synced["n_deleted"], synced["n_rows"], synced["receipts"]) == (1, 119, [2])
     erased = done("live", "erase", "clinic", "u-20", "--key", "request 1")
-    assert (erased["request"]["state"], erased["sync"]["deleted"]) == ("applied", 3)
+    assert (erased["request"]["state"], erased["sync"]["n_deleted"]) == ("applied", 3)
     again = done("live", "erase", "clinic", "u-20", "--key", "request 1")
     reference = erased["request"]["id"]
     assert (again["request"]["id"], again["sync"]) == (reference, None)
@@ -679,7 +679,7 @@ def test_life_of_a_live_forest(database: Database, home: Path) -> None:
     with LiveForest.open(home / "clinic") as live:
         assert live.forest.fingerprint() == fresh_fingerprint(database, live)
         while_open = done("live", "status", "clinic")
-        assert while_open["rows"] == 115
+        assert while_open["n_rows"] == 115
         assert done("live", "sync", "clinic")["receipts"] == []  # handed over
     where = ["--url", f"sqlite:///{home}/moved.db"]
     for command in (["live", "sync", "clinic"], ["verify", "clinic"]):
@@ -758,9 +758,9 @@ def test_watch_syncs_on_change_and_ends_cleanly(database: Database, home: Path, 
         for number, id in enumerate((17, 18, 19), start=2):
             database.run("DELETE FROM patients WHERE id = :id", id=id)
             line = next(lines)
-            assert (line["deleted"], line["receipts"]) == (1, [number])
+            assert (line["n_deleted"], line["receipts"]) == (1, [number])
         add_patients(database, [500])
-        assert next(lines)["added"] == 1
+        assert next(lines)["n_added"] == 1
         wait_until(lambda: list((home / "clinic").glob("snapshot-*")), "a snapshot was stored")
         watcher.send_signal(getattr(signal, how))
         _, errors = watcher.communicate(timeout=LIMIT)
@@ -769,4 +769,4 @@ def test_watch_syncs_on_change_and_ends_cleanly(database: Database, home: Path, 
         watcher.kill()
         watcher.communicate()
     assert list((home / "clinic").glob("snapshot-*"))
-    assert done("verify", "clinic")["rows"] == 118
+    assert done("verify", "clinic")["n_rows"] == 118

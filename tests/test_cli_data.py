@@ -191,7 +191,7 @@ def test_odd_labels_are_warned_of(labels: list[str], message: str) -> None:
     with sqlite3.connect("t.db") as connection:
         table.to_sql("t", connection, index=False)
     connection.close()
-    live = ["live", "init", "sqlite:///t.db", "live", "--table", "t", "--id", "id", "-t", "y", "--trees", "2"]
+    live = ["live", "create", "sqlite:///t.db", "live", "--table", "t", "--id", "id", "-t", "y", "--trees", "2"]
     for result in (trained("t.csv"), done(*live)):
         (told,) = result["warnings"]
         assert message in told

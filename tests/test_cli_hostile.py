@@ -37,7 +37,7 @@ SOUND: dict[str, dict[str, str]] = {
     "inspect": {"model": "m.forest"},
     "freeze": {"model": "m.forest", "out": "new"},
     "export": {"model": "m.forest", "out": "new.txt"},
-    "live init": {"url": "sqlite:///v.db", "folder": "new", "table": "visits", "id": "id", "target": "stay"},
+    "live create": {"url": "sqlite:///v.db", "folder": "new", "table": "visits", "id": "id", "target": "stay"},
     "live sync": LIVE,
     "live watch": {"folder": "nowhere"},
     "live erase": LIVE | {"subject": "u-1"},
@@ -179,9 +179,9 @@ def test_scores_of_the_positive_class_take_any_two_labels() -> None:
     "line",
     [
         ["train", "oracle://a/b", "--table", "t", "-o", "new"],
-        ["live", "init", "oracle://a/b", "new", "--table", "t", "--id", "i", "-t", "y"],
+        ["live", "create", "oracle://a/b", "new", "--table", "t", "--id", "i", "-t", "y"],
     ],
-    ids=["train", "live init"],
+    ids=["train", "live create"],
 )
 def test_a_driver_that_is_missing_is_a_sentence(line: list[str]) -> None:
     result = run(*line, "--json")
@@ -199,6 +199,6 @@ def test_a_kind_of_database_that_is_none_is_a_sentence() -> None:
 def test_labels_that_are_no_classes_are_a_sentence(home: Path) -> None:
     """As those of a query with a random target are."""
     query = "select id, age, random() / 1e19 as y from visits"
-    result = run("live", "init", "sqlite:///v.db", home / "new", "--query", query, "--id", "id", "-t", "y", "--json")
+    result = run("live", "create", "sqlite:///v.db", home / "new", "--query", query, "--id", "id", "-t", "y", "--json")
     assert result.exit_code == 3
     assert "but labels are classes" in json.loads(result.stdout)["error"]

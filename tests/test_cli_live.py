@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     connection.close()
     table.to_csv("visits.csv", index=False)
     purposes = ["--table", "visits", "--id", "id", "--target", "stay", "--subject", "person"]
-    done("live", "init", f"sqlite:///{tmp_path}/clinic.db", "clinic", *purposes, "--trees", "5", "--seed", "1")
+    done("live", "create", f"sqlite:///{tmp_path}/clinic.db", "clinic", *purposes, "--trees", "5", "--seed", "1")
     return tmp_path / "clinic"
 
 
@@ -155,14 +155,14 @@ def test_commands_are_handed_over_to_the_process_that_has_the_folder_open(folder
     stale = run("live", "verify", folder, "--json")
     assert stale.exit_code == 5
     assert json.loads(stale.stdout)["outcome"] == "stale"
-    assert done("live", "sync", folder, "--compare")["deleted"] == 1
+    assert done("live", "sync", folder, "--compare")["n_deleted"] == 1
     received = done("live", "receive", folder, "u-5", "--due-days", "14", "--key", "letter 1")["request"]
     assert received["state"] == "received"
     assert done("live", "receive", folder, "u-5", "--key", "letter 1")["request"]["id"] == received["id"]
     refused = done("live", "refuse", folder, received["id"], "--reason", "The law keeps it.")["request"]
     assert (refused["state"], refused["reason"]) == ("refused", "The law keeps it.")
     erased = done("live", "erase", folder, "u-20")
-    assert (erased["request"]["state"], erased["sync"]["deleted"]) == ("applied", 3)
+    assert (erased["request"]["state"], erased["sync"]["n_deleted"]) == ("applied", 3)
     assert done("verify", folder)["matches"]
     listed = done("live", "requests", folder)["requests"]
     assert [its["state"] for its in listed] == ["refused", "verified"]
@@ -174,7 +174,7 @@ def test_commands_are_handed_over_to_the_process_that_has_the_folder_open(folder
     assert "<html" in Path("page.html").read_text()
     done("live", "receipts", folder, "-o", "all.json")
     assert json.loads(Path("all.json").read_text())["format"].startswith("deciduous-receipts-")
-    assert done("live", "status", folder)["rows"] == N_ROWS - 4
+    assert done("live", "status", folder)["n_rows"] == N_ROWS - 4
 
 
 def test_requests_are_listed_and_refused_without_the_table(folder: Path) -> None:
@@ -195,5 +195,5 @@ def test_a_changed_table_is_not_told_as_corruption(folder: Path) -> None:
         result = run(*command)
         assert result.exit_code == 5
         assert result.stdout.startswith("Not compared: the table has changed since the last sync")
-    assert done("live", "sync", folder)["updated"] == 1
+    assert done("live", "sync", folder)["n_updated"] == 1
     assert done("live", "verify", folder)["outcome"] == "exact"

@@ -71,7 +71,7 @@ def test_deletions_side_by_side_are_all_done(model: Path) -> None:
     processes = [started("delete", model, "--ids", row, "--json") for row in range(4)]
     results = [ended(process) for process in processes]
     assert [code for code, _, _ in results] == [0] * 4, results
-    assert sorted(json.loads(out)["rows_left"] for _, out, _ in results) == [N_ROWS - n for n in (4, 3, 2, 1)]
+    assert sorted(json.loads(out)["n_rows_left"] for _, out, _ in results) == [N_ROWS - n for n in (4, 3, 2, 1)]
     expected = saved_forest(model.with_name("again.forest"))
     expected.delete(range(4))
     assert loaded(model).fingerprint() == expected.fingerprint()
@@ -115,9 +115,9 @@ def test_a_model_that_is_being_changed_is_waited_for(model: Path, command: str) 
     assert code == 0
     ids = loaded(model).ids_.tolist()
     if command == "train":  # in place of whatever was there
-        assert (json.loads(out)["rows"], ids) == (20, list(range(1000, 1020)))
+        assert (json.loads(out)["n_rows"], ids) == (20, list(range(1000, 1020)))
     else:
-        assert json.loads(out)["rows_left"] == (N_ROWS - 2 if command == "delete" else N_ROWS - 1 + 20)
+        assert json.loads(out)["n_rows_left"] == (N_ROWS - 2 if command == "delete" else N_ROWS - 1 + 20)
         assert 42 not in ids
         assert (17 in ids) == (command == "add")
 
@@ -128,7 +128,7 @@ def test_ids_are_read_before_the_model_is_locked(model: Path) -> None:
     code, out, errors = ended(started("delete", model, "--ids", 17, "--json"))
     assert (code, errors) == (0, "")
     out, _ = waiting.communicate("\n".join(str(row + 1) for row in json.loads(out)["ids"]), timeout=LIMIT)
-    assert json.loads(out)["rows_left"] == N_ROWS - 2
+    assert json.loads(out)["n_rows_left"] == N_ROWS - 2
 
 
 def test_looking_does_not_wait(model: Path) -> None:
@@ -136,7 +136,7 @@ def test_looking_does_not_wait(model: Path) -> None:
         code, _, errors = ended(started("inspect", model))
         assert (code, errors) == (0, "")
         code, out, _ = ended(started("verify", model, "--json"))
-        assert (code, json.loads(out)["rows"]) == (0, N_ROWS)
+        assert (code, json.loads(out)["n_rows"]) == (0, N_ROWS)
 
 
 # ------------------------------------------------------------------------------------------------ interrupted, in pipes

@@ -86,7 +86,7 @@ def test_interrupt_ends_settling_and_what_was_done_stays() -> None:
     finally:
         signal.signal(signal.SIGALRM, usual)
     n_bytes = loaded.memory_usage().decision_stats
-    assert loaded.check() is None
+    assert loaded.check()
     assert loaded.settle() == 0
     assert loaded.memory_usage().decision_stats > n_bytes
     assert loaded.fingerprint() == forest.fingerprint()
@@ -217,7 +217,7 @@ def test_every_prediction_is_of_a_forest_before_or_after_a_batch(
         assert sightings[0] == states[0]
         assert sightings[-1] == states[-1]
         assert is_in_order(sightings, states)
-    assert forest.check() is None
+    assert forest.check()
     assert forest.fingerprint() == twin.fingerprint()
 
 
@@ -296,7 +296,7 @@ def test_threads_that_delete_disjoint_rows_end_in_the_right_forest(lazy: bool, n
         assert list(pool.map(delete_quarter, range(4))) == [50] * 4
     left = data.ids[200:]
     assert forest.ids_.tolist() == left.tolist()
-    assert forest.check() is None
+    assert forest.check()
     assert forest.fingerprint() == small_forest().fit(data.X[left], data.y[left], ids=left).fingerprint()
 
 
@@ -345,7 +345,7 @@ def test_threads_that_add_get_ids_of_their_own(lazy: bool) -> None:
     fresh = small_forest().fit(data.X[rows], labels, ids=[*range(60), *row_of_id])
     assert sorted(forest.classes_.tolist()) == fresh.classes_.tolist()
     assert forest.fingerprint() == fresh.fingerprint()
-    assert forest.check() is None
+    assert forest.check()
 
 
 @EVERY_KIND
@@ -372,7 +372,7 @@ def test_audits_and_costs_beside_deletions_are_of_one_state(lazy: bool) -> None:
         writer = pool.submit(write)
         while not is_done.is_set():
             assert forest.fingerprint() in states
-            assert forest.check() is None
+            assert forest.check()
             assert (forest.deletion_costs([200, 201]) >= 0).all()
             assert 200 <= forest.n_rows_ <= N_ROWS
         writer.result()

@@ -88,7 +88,7 @@ def test_deleted_row_is_nowhere_in_the_memory_of_the_rows(n_distinct: int, lazy:
     forest.delete([SECRET_ID])
     assert stored(forest, secret_images()) == [False] * 4
     assert stored(forest, neighbours) == [True] * 5
-    assert forest.check() is None
+    assert forest.check()
 
 
 @pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])
@@ -125,7 +125,7 @@ def test_rows_of_a_batch_are_all_gone() -> None:
     assert stored(forest, images) == [True] * 204
     forest.delete([*range(0, 200), *ids, SECRET_ID])
     assert stored(forest, images) == [False] * 204
-    assert forest.check() is None
+    assert forest.check()
 
 
 @pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])
@@ -152,7 +152,7 @@ def test_deleted_row_is_gone_after_a_coded_column_has_become_a_plain_one(secret_
     forest.add([[777.0]], [0])
     forest.delete([SECRET_ID])
     assert stored(forest, [image_of(SECRETS[0]), id_image(SECRET_ID)]) == [False, False]
-    assert forest.check() is None
+    assert forest.check()
 
 
 SECRET_TEXT = "SECRET-ROW-7F3A"
@@ -224,7 +224,7 @@ def test_places_of_deleted_rows_are_used_again(n_distinct: int, n_rows: int) -> 
         forest.add(X[chosen], y[chosen])
         assert len(forest._forest.raw_data()) == size
     assert forest.n_rows_ == 600
-    assert forest.check() is None
+    assert forest.check()
 
 
 SCAN_FOR_A_DELETED_VALUE = """

@@ -54,7 +54,7 @@ def refused(forest: DareForestClassifier, error: type[Exception], *named: str) -
     for words in named:
         assert words in message
     assert state_of(forest) == before
-    assert before["check"] is None
+    assert before["check"]
 
 
 def new_rows(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -220,7 +220,7 @@ def test_largest_float32_and_nan_are_accepted(forest: DareForestClassifier) -> N
     X = X.astype(np.float64)
     X[0, 0], X[1, 0], X[0, 1] = np.finfo(np.float32).max, np.finfo(np.float32).min, math.nan
     forest.add(X, y)
-    assert forest.check() is None
+    assert forest.check()
     assert np.isfinite(forest.predict_proba(X)).all()
 
 
@@ -471,7 +471,7 @@ def test_empty_batches_are_no_ops_for_an_empty_forest(forest: DareForestClassifi
     assert forest.add(np.empty((0, 8)), []).n_rows == 0
     assert forest.deletion_costs([]).shape == (0,)
     assert forest.fingerprint() == before
-    assert forest.check() is None
+    assert forest.check()
 
 
 def test_empty_forest_knows_no_rows(forest: DareForestClassifier) -> None:

@@ -265,7 +265,7 @@ class AnyHistory(RuleBasedStateMachine):
         """Rows, nodes, predictions and the statistics in the caches are those of a fit on the present rows."""
         assert forest.ids_.tolist() == sorted(self.rows)
         assert forest.n_rows_ == len(self.rows)
-        assert forest.check() is None
+        assert forest.check()
         if self.rows:
             fresh = self.fresh()
             assert forest.fingerprint() == fresh.fingerprint()
@@ -415,7 +415,7 @@ class MediumHistory:
 
     def assert_is_as_if_fresh(self) -> None:
         """Compares with a fit on the present rows, with a column for each category."""
-        assert self.forest.check() is None
+        assert self.forest.check()
         fresh = train_forest(self.present_rows(self.one_hot), self.options)
         assert self.forest.fingerprint() == fresh.fingerprint()
 
@@ -512,7 +512,7 @@ def test_verify_finds_the_forest_equal_to_retraining() -> None:
     forest.delete(data.ids[data.y == "yes"].tolist()[:-1])
     report = forest.verify()
     assert report.matches
-    assert report.difference is None
+    assert report.problem is None
 
 
 def test_deletion_cost_changes_nothing() -> None:
@@ -522,5 +522,5 @@ def test_deletion_cost_changes_nothing() -> None:
     before = forest.fingerprint()
     forest.deletion_cost(list(range(0, 300, 2)))
     forest.deletion_costs(list(range(300)))
-    assert forest.check() is None
+    assert forest.check()
     assert forest.fingerprint() == before

@@ -21,7 +21,7 @@ ONE_SPLIT: Options = {"n_estimators": 1, "max_depth": 1, "n_thresholds": 2, "max
 
 def assert_is_as_if_fresh(forest: DareForestClassifier) -> None:
     """The forest is the one that retraining gives, and so are its caches."""
-    assert forest.check() is None
+    assert forest.check()
     assert forest.verify().matches
 
 

@@ -33,7 +33,7 @@ def test_new_live_forest_is_a_fresh_fit_of_the_table(database: Database, folder:
         assert live.columns == COLUMNS
         assert live.params["categorical_features"] == {"ward": ["north", "south", "west", None]}
         assert live.forest.fingerprint() == fresh_fingerprint(database, live)
-        assert live.receipts()[0].rows == 120
+        assert live.receipts()[0].n_rows == 120
         assert live.sync().receipts == ()
 
 
@@ -62,14 +62,14 @@ def test_any_history_gives_the_fresh_fit_by_comparison_and_by_capture(
             assert [report.method for report in reports] == ["comparison", "capture"]
             assert {report.fingerprint for report in reports} == {fresh_fingerprint(database, compared)}
             for report in reports:
-                assert (report.added, report.deleted) == (n_new, len(doomed))
-                assert report.updated <= len(changed)  # an update to the same value is none
+                assert (report.n_added, report.n_deleted) == (n_new, len(doomed))
+                assert report.n_updated <= len(changed)  # an update to the same value is none
             totals["added"] += n_new
             totals["deleted"] += len(doomed)
         for live in (compared, captured):
             assert live.verify()
-            assert sum(receipt.deleted for receipt in live.receipts()) == totals["deleted"]
-            assert sum(receipt.added for receipt in live.receipts()) == totals["added"] + 120
+            assert sum(receipt.n_deleted for receipt in live.receipts()) == totals["deleted"]
+            assert sum(receipt.n_added for receipt in live.receipts()) == totals["added"] + 120
 
 
 def test_sync_is_idempotent(database: Database, folder: Path) -> None:
@@ -78,7 +78,7 @@ def test_sync_is_idempotent(database: Database, folder: Path) -> None:
     with make_live(database, folder) as live:
         database.run("DELETE FROM patients WHERE id = 17")
         first = live.sync()
-        assert (first.deleted, first.rows, len(first.receipts)) == (1, 119, 1)
+        assert (first.n_deleted, first.n_rows, len(first.receipts)) == (1, 119, 1)
         second = live.sync()
         assert (second.receipts, second.fingerprint) == ((), first.fingerprint)
 
@@ -92,7 +92,7 @@ def test_watch_syncs_now_and_after_each_change(database: Database, folder: Path)
         reports = live.watch(0.01)
         assert next(reports).receipts == ()
         database.run("DELETE FROM patients WHERE id = 17")
-        assert next(report for report in reports if report.receipts).deleted == 1
+        assert next(report for report in reports if report.receipts).n_deleted == 1
         assert live.forest.fingerprint() == fresh_fingerprint(database, live)
         reports.close()
 
@@ -104,13 +104,13 @@ def test_going_on_after_opening_again(database: Database, folder: Path) -> None:
     database.run("DELETE FROM patients WHERE id < 10")
     with LiveForest.open(folder) as live:
         report = live.sync()
-        assert (report.method, report.deleted) == ("comparison", 10)
+        assert (report.method, report.n_deleted) == ("comparison", 10)
     for snapshot in folder.glob("snapshot-*"):
         snapshot.unlink()
     with LiveForest.open(folder) as live:
         database.run("DELETE FROM patients WHERE id = 20")
         again = live.sync()
-        assert (again.method, again.deleted, again.rows) == ("rebuilt", 1, 109)
+        assert (again.method, again.n_deleted, again.n_rows) == ("rebuilt", 1, 109)
         assert again.fingerprint == fresh_fingerprint(database, live)
         assert again.receipts[0].before == report.receipts[0].after
 
@@ -155,7 +155,7 @@ def test_ids_of_every_kind(database: Database, folder: Path, kind: str, capture:
         live.sync()
         database.run(f"DELETE FROM patients WHERE id = {marks}", id=names[kind](7))
         report = live.sync()
-        assert (report.deleted, report.rows) == (1, 59)
+        assert (report.n_deleted, report.n_rows) == (1, 59)
         assert report.fingerprint == fresh_fingerprint(database, live)
 
 
@@ -169,13 +169,13 @@ def test_view_and_query_are_followed(database: Database, tmp_path: Path) -> None
     database.run(f"CREATE VIEW stays AS {query}")
     with (
         make_live(database, tmp_path / "view", table="stays") as view,
-        make_live(database, tmp_path / "query", table=None, source=f"{query};") as by_query,
+        make_live(database, tmp_path / "query", table=None, query=f"{query};") as by_query,
     ):
         database.run("UPDATE beds SET n_beds = 15 WHERE ward = 'north'")
         database.run("DELETE FROM patients WHERE id = 1")
         reports = [view.sync(), by_query.sync()]
         assert {report.fingerprint for report in reports} == {fresh_fingerprint(database, view, query)}
-        assert reports[0].updated > 10
+        assert reports[0].n_updated > 10
         assert view.verify()
         for live, word in ((view, "view"), (by_query, "query")):
             with pytest.raises(InvalidInputError, match=word):
@@ -190,12 +190,12 @@ def test_rows_without_a_label_are_left_out(database: Database, folder: Path) -> 
     make_patients(database)
     database.run("UPDATE patients SET readmitted = NULL WHERE id < 5")
     with make_live(database, folder, capture=True) as live:
-        assert live.receipts()[0].rows == 115
+        assert live.receipts()[0].n_rows == 115
         live.sync()
         database.run("UPDATE patients SET readmitted = 1 WHERE id = 3")
         database.run("UPDATE patients SET readmitted = NULL WHERE id IN (50, 51)")
         report = live.sync()
-        assert (report.method, report.added, report.deleted) == ("capture", 1, 2)
+        assert (report.method, report.n_added, report.n_deleted) == ("capture", 1, 2)
         assert report.fingerprint == fresh_fingerprint(database, live)
 
 
@@ -222,16 +222,16 @@ def test_empty_table_and_back(database: Database, folder: Path, capture: bool) -
     with make_live(database, folder, capture=capture) as live:
         before = live.sync().fingerprint
         database.run("DELETE FROM patients")
-        assert live.sync().rows == 0
+        assert live.sync().n_rows == 0
         with pytest.raises(EmptyForestError):
             live.predict([[30.0, "north", 100]])
         assert live.verify()
     for snapshot in folder.glob("snapshot-*"):
         snapshot.unlink()
     with LiveForest.open(folder) as live:
-        assert live.sync().rows == 0
+        assert live.sync().n_rows == 0
         add_patients(database, range(120))
-        assert live.sync().rows == 120
+        assert live.sync().n_rows == 120
         assert live.classes_.tolist() == [0, 1]
         # Names of categories were forgotten with their rows, so the same rows are others to this forest now.
         assert live.params["categorical_features"] == {"ward": [*(f"(forgotten {n})" for n in range(3)), None]}
@@ -245,11 +245,11 @@ def test_listed_categories_stay(database: Database, folder: Path) -> None:
     with make_live(database, folder, params=PARAMS | {"categorical_features": categories}) as live:
         before = live.sync().fingerprint
         database.run("DELETE FROM patients WHERE ward = 'south'")
-        n_south = live.sync().deleted
+        n_south = live.sync().n_deleted
         assert live.params["categorical_features"] == categories
         add_patients(database, [n for n in range(120) if patient(n)["ward"] == "south"])
         report = live.sync()
-        assert (report.added, report.fingerprint) == (n_south, before)
+        assert (report.n_added, report.fingerprint) == (n_south, before)
 
 
 def test_balanced_weights_and_secret_seeds_are_parameters_from_creation_on(database: Database, folder: Path) -> None:
@@ -301,8 +301,8 @@ def test_folder_can_be_open_once_only(sqlite_database: Database, folder: Path) -
         assert other.returncode == 1
         assert f"process {os.getpid()}" in other.stderr
         status, receipts, requests = read_record(folder)
-        assert (status["rows"], len(receipts), requests) == (120, 1, [])
-        assert live.sync().rows == 120
+        assert (status["n_rows"], len(receipts), requests) == (120, 1, [])
+        assert live.sync().n_rows == 120
         live.close()
         with pytest.raises(sa.exc.ArgumentError):
             LiveForest.open(folder, url="no address")

@@ -55,7 +55,7 @@ def test_changed_ids_are_captured(database: Database, folder: Path) -> None:
         live.sync()
         database.run("UPDATE patients SET id = 7000 WHERE id = 7")
         report = live.sync()
-        assert (report.method, report.added, report.deleted) == ("capture", 1, 1)
+        assert (report.method, report.n_added, report.n_deleted) == ("capture", 1, 1)
         assert report.fingerprint == fresh_fingerprint(database, live)
 
 
@@ -67,7 +67,7 @@ def test_truncation_is_captured(postgres_database: Database, folder: Path) -> No
         postgres_database.run("TRUNCATE patients")
         add_patients(postgres_database, range(200, 320))
         report = live.sync()
-        assert (report.deleted, report.added) == (120, 120)
+        assert (report.n_deleted, report.n_added) == (120, 120)
         assert report.fingerprint == fresh_fingerprint(postgres_database, live)
 
 
@@ -81,7 +81,7 @@ def test_rows_that_triggers_miss_are_found_by_counting(sqlite_database: Database
             "INSERT OR REPLACE INTO patients SELECT 5000, person_id, age, ward, pressure, 0 FROM patients WHERE id = 4"
         )
         report = live.sync()
-        assert (report.method, report.added, report.deleted) == ("comparison", 1, 1)
+        assert (report.method, report.n_added, report.n_deleted) == ("comparison", 1, 1)
         assert report.fingerprint == fresh_fingerprint(sqlite_database, live)
 
 
@@ -93,7 +93,7 @@ def test_lost_triggers_are_noticed(database: Database, folder: Path) -> None:
         database.run("DROP TABLE patients")
         make_patients(database, 100)
         report = live.sync()
-        assert (report.method, report.rows) == ("comparison", 100)
+        assert (report.method, report.n_rows) == ("comparison", 100)
         assert "install_capture" in str(report.remains)
         live.install_capture()
         assert "install_capture" not in str(live.sync().remains)
@@ -109,10 +109,10 @@ def test_transactions_that_commit_late_are_not_lost(postgres_database: Database,
         with postgres_database.engine.connect() as slow:
             slow.execute(sa.text("DELETE FROM patients WHERE id = 10"))
             postgres_database.run("DELETE FROM patients WHERE id = 11")
-            assert live.sync().deleted == 1
+            assert live.sync().n_deleted == 1
             slow.commit()
         report = live.sync()
-        assert (report.method, report.deleted) == ("capture", 1)
+        assert (report.method, report.n_deleted) == ("capture", 1)
         assert report.fingerprint == fresh_fingerprint(postgres_database, live)
 
 
@@ -128,7 +128,7 @@ def test_tables_in_other_schemas_and_with_unusual_names(postgres_database: Datab
         live.sync()
         postgres_database.run('DELETE FROM ward_9."Patients of 9" WHERE id = 3')
         report = live.sync()
-        assert (report.method, report.deleted) == ("capture", 1)
+        assert (report.method, report.n_deleted) == ("capture", 1)
         query = 'SELECT * FROM ward_9."Patients of 9"'
         assert report.fingerprint == fresh_fingerprint(postgres_database, live, query)
         live.remove_capture()
@@ -149,7 +149,7 @@ def test_others_need_no_rights_on_the_log(postgres_database: Database, folder: P
             Database(postgres_database.url.replace("tester@", f"{role}@")).run("DELETE FROM patients WHERE id = 3")
             told = [notice.payload for notice in driver.notifies(timeout=LIMIT, stop_after=1)]
         assert told == [""]
-        assert live.sync().deleted == 1
+        assert live.sync().n_deleted == 1
 
 
 def test_capture_that_is_impossible_is_refused_before_anything_is_made(database: Database, folder: Path) -> None:
@@ -186,7 +186,7 @@ def test_renamed_id_stops_the_triggers_of_postgres_until_they_are_removed(
         postgres_database.run("DELETE FROM patients WHERE number = 3")
         postgres_database.run("ALTER TABLE patients RENAME COLUMN number TO id")
         live.install_capture()
-        assert live.sync().deleted == 1
+        assert live.sync().n_deleted == 1
 
 
 def test_triggers_of_a_folder_that_is_gone_can_be_removed_by_hand(database: Database, folder: Path) -> None:
@@ -209,12 +209,12 @@ def test_triggers_of_a_folder_that_is_gone_can_be_removed_by_hand(database: Data
 
 def assert_found(database: Database, live: LiveForest, report: SyncReport, n_updated: int) -> None:
     """By comparing, and after that capture goes on."""
-    assert (report.method, report.updated) == ("comparison", n_updated)
+    assert (report.method, report.n_updated) == ("comparison", n_updated)
     assert report.fingerprint == fresh_fingerprint(database, live)
     assert live.verify()
     database.run("UPDATE patients SET age = age + 1 WHERE id = 40")
     again = live.sync()
-    assert (again.method, again.updated) == ("capture", 1)
+    assert (again.method, again.n_updated) == ("capture", 1)
 
 
 @pytest.mark.parametrize("way", ["copied over", "replaced", "backup API", "with a log"])
@@ -306,7 +306,7 @@ def test_triggers_of_postgres_that_are_off(postgres_database: Database, folder: 
         for age in (70, 71):
             postgres_database.run("UPDATE patients SET age = :age WHERE id = 3", age=age)
             report = live.sync()
-            assert (report.method, report.updated) == ("comparison", 1)
+            assert (report.method, report.n_updated) == ("comparison", 1)
             assert "install_capture" in str(report.remains)
         live.install_capture()
         live.sync()
@@ -323,7 +323,7 @@ def test_sessions_of_postgres_that_replicate_are_captured(postgres_database: Dat
             connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
             connection.exec_driver_sql("UPDATE patients SET pressure = 11 WHERE id < 10")
         report = live.sync()
-        assert (report.method, report.updated) == ("capture", 10)
+        assert (report.method, report.n_updated) == ("capture", 10)
         assert report.fingerprint == fresh_fingerprint(postgres_database, live)
 
 
@@ -388,7 +388,7 @@ def test_tables_that_inherit_are_compared(postgres_database: Database, folder: P
         live.sync()
         postgres_database.run("UPDATE patients SET age = 50 WHERE id = 1020")
         report = live.sync()
-        assert (report.method, report.updated) == ("comparison", 1)
+        assert (report.method, report.n_updated) == ("comparison", 1)
         assert report.fingerprint == fresh_fingerprint(postgres_database, live)
 
 

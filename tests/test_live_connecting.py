@@ -33,7 +33,7 @@ from deciduous.live import LiveForest
 with LiveForest.open(sys.argv[1]) as live:
     if sys.argv[2] == "watch":
         for report in live.watch(0.05):
-            print(report.rows, flush=True)
+            print(report.n_rows, flush=True)
     print("open", flush=True)
     sys.stdin.read()
 """
@@ -81,7 +81,7 @@ def test_forest_is_read_while_another_process_has_the_folder_open(database: Data
         assert read_forest(folder).forest.n_rows_ == 120
         with connect(folder) as other:
             assert isinstance(other, HandedOver)
-            assert other.sync().deleted == 40
+            assert other.sync().n_deleted == 40
         assert list(folder.glob("snapshot-*")) == []
         after = read_forest(folder)
         assert after.forest.fingerprint() == fresh_fingerprint(database, after)
@@ -153,7 +153,7 @@ def test_everything_can_be_asked_of_the_process_that_has_the_folder_open(
         assert [its.kind for its in live.receipts(report.request.id)] == ["received", "synced"]
         assert live.receipts()[-1].requests == (report.request.id,)
         add_patients(database, range(200, 210))
-        assert live.sync(compare=True).rows == 127
+        assert live.sync(compare=True).n_rows == 127
         verification = live.verify()
         assert (bool(verification), verification.problem) == (True, None)
         live.store()
@@ -184,7 +184,7 @@ def test_errors_are_those_of_the_other_process(sqlite_database: Database, folder
         sqlite_database.run("ALTER TABLE patients RENAME COLUMN age TO years")
         with pytest.raises(DeciduousError, match="'age' is gone"):
             live.sync()
-        assert live.status()["rows"] == 120
+        assert live.status()["n_rows"] == 120
 
 
 def test_socket_is_its_owners_alone_and_goes_when_the_folder_is_closed(sqlite_database: Database, folder: Path) -> None:
@@ -195,7 +195,7 @@ def test_socket_is_its_owners_alone_and_goes_when_the_folder_is_closed(sqlite_da
         with make_live(sqlite_database, place) as live:
             assert stat.S_IMODE((place / "socket").stat().st_mode) == 0o600
             with held_by_a_thread(place) as rows:
-                assert rows == live.status()["rows"]
+                assert rows == live.status()["n_rows"]
         assert not (place / "socket").exists()
 
 
@@ -204,7 +204,7 @@ def held_by_a_thread(folder: Path) -> Iterator[int]:
     """What another thread of the same process is told."""
     with connect(folder) as live:
         assert isinstance(live, HandedOver)
-        yield live.status()["rows"]
+        yield live.status()["n_rows"]
 
 
 def test_socket_of_a_process_that_was_killed_is_no_obstacle(sqlite_database: Database, folder: Path) -> None:

@@ -113,15 +113,15 @@ def assert_recovers(table: Table, folder: Path, *, rows_may_be_gone: bool = Fals
         report = live.sync()
         assert report.fingerprint == fresh_fingerprint(table.database, live)
         assert live.sync().receipts == ()
-        receipts = [receipt for receipt in live.receipts() if receipt.rows is not None]
+        receipts = [receipt for receipt in live.receipts() if receipt.n_rows is not None]
         assert live.verify()
         for before, after in pairwise(receipts):
             if after.kind == "synced":
-                assert after.rows == before.rows + after.added - after.deleted
+                assert after.n_rows == before.n_rows + after.n_added - after.n_deleted
                 assert after.before == before.after
         if not rows_may_be_gone:
-            assert sum(receipt.added for receipt in receipts) == table.n_added
-            assert sum(receipt.deleted for receipt in receipts) == table.n_deleted
+            assert sum(receipt.n_added for receipt in receipts) == table.n_added
+            assert sum(receipt.n_deleted for receipt in receipts) == table.n_deleted
         named = {*live._state.buckets().values(), "state.db", "lock"}
     files = {file.name for file in folder.iterdir()}
     assert files - named == {file.name for file in folder.glob("snapshot-*")}
@@ -327,7 +327,7 @@ def assert_created(table: Table, folder: Path, status: int, capture: bool) -> No
         assert live.sync().method != "capture"
         table.database.run("UPDATE patients SET age = age + 1 WHERE id = 50")
         report = live.sync()
-        assert report.updated == 1
+        assert report.n_updated == 1
         assert report.fingerprint == fresh_fingerprint(table.database, live)
         has_triggers = report.method == "capture"
         assert (report.remains is not None and "install_capture" in report.remains) == (

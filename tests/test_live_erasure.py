@@ -141,7 +141,7 @@ def test_erased_row_is_in_no_file(
 
     report = live.erase(PERSON)
     assert report.sync is not None
-    assert (report.sync.deleted, report.sync.remains) == (1, None)
+    assert (report.sync.n_deleted, report.sync.remains) == (1, None)
     assert found(home, images) == {}
     live.store()
     assert found(home, images) == {}
@@ -259,13 +259,13 @@ def test_labels_and_names_of_the_last_rows_are_in_no_file(home: Path) -> None:
     with make_live(database, folder, capture=True) as live:
         assert set(found(folder, images)) == set(images)
         database.run("DELETE FROM patients")
-        assert live.sync().rows == 0
+        assert live.sync().n_rows == 0
         assert found(folder, images) == {}
     assert found(folder, images) == {}
     with LiveForest.open(folder) as live:
         assert live.sync().method == "capture"
         database.run("INSERT INTO patients VALUES ('a', 'b', 1, 'c', 'maybe'), ('d', 'e', 2, 'f', 'maybe')")
-        assert live.sync().rows == 2
+        assert live.sync().n_rows == 2
         assert live.classes_.tolist() == ["maybe"]
         assert live.verify()
 
@@ -339,7 +339,7 @@ def test_ids_of_many_deleted_rows_leave_the_index(home: Path) -> None:
             gone |= {digest.tobytes() for digest in rows["digest"][np.isin(rows["id"], doomed)]}
             gone |= {struct.pack("<q", id) for id in doomed}
             database.run(f"DELETE FROM t WHERE id IN ({', '.join(map(str, doomed))})")
-            assert live.sync().deleted == 100
+            assert live.sync().n_deleted == 100
         assert len(gone) == 4_000
     data = b"".join(file.read_bytes() for file in folder.iterdir())
     windows = {data[place : place + 8] for place in range(len(data) - 7)}

@@ -234,7 +234,7 @@ def test_fork_of_the_process_that_has_the_folder_open_is_told(sqlite_database: D
                 os._exit(sum(not is_refused_as_a_fork(deed) for deed in deeds))
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         thread.join()
-        assert live.sync().rows == 120
+        assert live.sync().n_rows == 120
 
 
 def is_refused_as_a_fork(deed: object) -> bool:
@@ -278,7 +278,7 @@ def test_a_state_that_others_have_locked_is_a_sentence(
             for its in (live, handed_over):
                 with pytest.raises(FolderBusyError, match=told):
                     its.sync()
-        assert handed_over.sync().added == 3
+        assert handed_over.sync().n_added == 3
         assert live.verify()
 
 

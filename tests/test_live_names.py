@@ -73,9 +73,9 @@ def test_names_that_need_quoting(database: Database, tmp_path: Path, name: str, 
             connection.execute(table.delete().where(id == 5))
             connection.execute(table.update().where(id == 8).values({"Order by": 3.5}))
         report = live.sync()
-        assert (report.method, report.deleted, report.updated) == (["comparison", "capture"][capture], 1, 1)
+        assert (report.method, report.n_deleted, report.n_updated) == (["comparison", "capture"][capture], 1, 1)
         erased = live.erase("u-3")
-        assert (erased.request.state, erased.receipts[0].deleted) == ("applied", 3)
+        assert (erased.request.state, erased.receipts[0].n_deleted) == ("applied", 3)
         with database.engine.connect() as connection:
             rows = pd.DataFrame(connection.execute(sa.select(table)).mappings().all())
         fresh = DareForestClassifier(**live.params).fit(rows[live.columns], rows[names[2]], ids=rows[names[1]].tolist())
@@ -98,7 +98,7 @@ def test_two_tables_whose_names_look_alike_are_captured_apart(database: Database
         live.sync()
     with database.engine.begin() as connection:
         connection.execute(tables[0].delete().where(tables[0].c.id == 5))
-    assert [(live.sync().deleted, live.sync().method) for live in lives] == [(1, "capture"), (0, "capture")]
+    assert [(live.sync().n_deleted, live.sync().method) for live in lives] == [(1, "capture"), (0, "capture")]
     for live in lives:
         live.close()
 
@@ -111,7 +111,7 @@ def test_queries_may_have_colons_percents_and_comments(database: Database, tmp_p
         "SELECT id, person_id, age, ward, CAST(pressure AS INTEGER) AS pressure, readmitted FROM patients\n"
         "WHERE ward <> ' :nobody' AND ward LIKE '%o%' -- :all that is not west"
     )
-    with make_live(database, tmp_path / "forest", table=None, source=query) as live:
+    with make_live(database, tmp_path / "forest", table=None, query=query) as live:
         assert ":north at 12:30" in live.params["categorical_features"]["ward"]
         database.run("DELETE FROM patients WHERE id = 5")
         wanted = "SELECT * FROM patients WHERE ward <> 'west'"

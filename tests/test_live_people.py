@@ -24,7 +24,7 @@ def test_person_with_a_row_without_a_label_is_not_erased_in_full(
         request = live.requests.receive("u-17")
         database.run("DELETE FROM patients WHERE id IN (52, 53)")
         (receipt,) = live.sync().receipts
-        assert (receipt.people_erased, receipt.people_changed, receipt.requests) == (0, 1, ())
+        assert (receipt.n_people_erased, receipt.n_people_changed, receipt.requests) == (0, 1, ())
         assert live.requests[request.id].state == "received"
         database.run("DELETE FROM patients WHERE person_id = 'u-17'")
         live.sync()
@@ -63,12 +63,12 @@ def test_views_and_queries_are_asked_for_rows_without_labels(database: Database,
     """As tables are."""
     make_patients(database)
     database.run("CREATE VIEW half AS SELECT * FROM patients WHERE id % 2 = 1")
-    query = {"table": "half"} if source == "view" else {"table": None, "source": "SELECT * FROM half"}
+    query = {"table": "half"} if source == "view" else {"table": None, "query": "SELECT * FROM half"}
     database.run("UPDATE patients SET readmitted = NULL WHERE id = 51")
     with make_live(database, folder, **query) as live:
         request = live.requests.receive("u-17")
         database.run("DELETE FROM patients WHERE id = 53")
-        assert live.sync().receipts[0].people_erased == 0
+        assert live.sync().receipts[0].n_people_erased == 0
         assert live.requests[request.id].is_open
         database.run("DELETE FROM patients WHERE id = 51")
         live.sync()
@@ -90,8 +90,8 @@ def test_blank_padded_subjects_are_those_that_sql_calls_equal(
         assert live.requests[request.id].state == "received"
         erased = live.erase(given)
         assert (erased.request.id, erased.request.state) == (request.id, "applied")
-        assert erased.receipts[0].people_erased == 1
-        assert erased.receipts[0].deleted == 3
+        assert erased.receipts[0].n_people_erased == 1
+        assert erased.receipts[0].n_deleted == 3
 
 
 def test_blanks_of_other_texts_count(database: Database, folder: Path) -> None:
@@ -99,8 +99,8 @@ def test_blanks_of_other_texts_count(database: Database, folder: Path) -> None:
     make_patients(database)
     database.run("UPDATE patients SET person_id = 'u-17 ' WHERE id = 51")
     with make_live(database, folder) as live:
-        assert live.erase("u-17").receipts[0].deleted == 2
-        assert live.erase("u-17 ").receipts[0].deleted == 1
+        assert live.erase("u-17").receipts[0].n_deleted == 2
+        assert live.erase("u-17 ").receipts[0].n_deleted == 1
 
 
 def test_request_that_comes_while_a_sync_reads_is_left_to_the_next(sqlite_database: Database, folder: Path) -> None:

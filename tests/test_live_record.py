@@ -29,8 +29,8 @@ def test_receipts_count_people_and_name_none(sqlite_database: Database, folder: 
         sqlite_database.run("DELETE FROM patients WHERE person_id = 'u-17'")
         sqlite_database.run("DELETE FROM patients WHERE id = 30")
         (receipt,) = live.sync().receipts
-        assert (receipt.deleted, receipt.rows, receipt.kind) == (4, 116, "synced")
-        assert (receipt.people_erased, receipt.people_changed) == (1, 1)  # row 30 is one of three
+        assert (receipt.n_deleted, receipt.n_rows, receipt.kind) == (4, 116, "synced")
+        assert (receipt.n_people_erased, receipt.n_people_changed) == (1, 1)  # row 30 is one of three
         export = folder.parent / "receipts.json"
         live.export_receipts(export)
         text = export.read_text()
@@ -209,7 +209,7 @@ def test_erase_deletes_and_syncs(database: Database, folder: Path, capture: bool
         report = live.erase("u-17", idempotency_key="ticket 4711")
         assert report.request.state == "applied"
         assert report.sync is not None
-        assert report.sync.rows == 116
+        assert report.sync.n_rows == 116
         assert database.rows("SELECT count(*) FROM patients WHERE person_id = 'u-17'") == [(0,)]
         assert live.forest.fingerprint() == fresh_fingerprint(database, live)
         again = live.erase("u-17", idempotency_key="ticket 4711")

@@ -44,7 +44,7 @@ def test_snapshot_survives_additions(database: Database, folder: Path, later: st
         (snapshot,) = names(folder, "snapshot-*")
         for begin in (120, 130):
             add_patients(database, range(begin, begin + 10))
-            assert live.sync().added == 10
+            assert live.sync().n_added == 10
         assert names(folder, "snapshot-*") == {snapshot}
         live.close(store=False)
     for statement in LATER[later]:
@@ -52,8 +52,8 @@ def test_snapshot_survives_additions(database: Database, folder: Path, later: st
     with LiveForest.open(folder) as live:
         report = live.sync()
         assert report.method == "comparison"
-        assert report.rows == 0 or report.fingerprint == fresh_fingerprint(database, live)
-        assert sum(receipt.added - receipt.deleted for receipt in live.receipts()) == report.rows
+        assert report.n_rows == 0 or report.fingerprint == fresh_fingerprint(database, live)
+        assert sum(receipt.n_added - receipt.n_deleted for receipt in live.receipts()) == report.n_rows
         assert live.verify()
     assert len(names(folder, "snapshot-*") - {snapshot}) == 1
     with LiveForest.open(folder) as live:
@@ -126,7 +126,7 @@ def test_damaged_index_is_made_again_from_the_table(
         assert "sync" in str(live.verify().problem)
         report = live.sync()
         (receipt,) = report.receipts
-        assert (receipt.kind, receipt.rows, receipt.added, receipt.deleted) == ("recovered", report.rows, 0, 0)
+        assert (receipt.kind, receipt.n_rows, receipt.n_added, receipt.n_deleted) == ("recovered", report.n_rows, 0, 0)
         assert (receipt.before, receipt.after) == (before, live._state.opening.forest)
         assert "not counted" in str(receipt.reason)
         assert "not counted" in live.certificate()
@@ -135,7 +135,7 @@ def test_damaged_index_is_made_again_from_the_table(
         assert not names(folder, "rows-*") & {file.name for file in files}
         assert live.verify()
         database.run("DELETE FROM patients WHERE id = 30")
-        assert live.sync().deleted == 1
+        assert live.sync().n_deleted == 1
     with LiveForest.open(folder) as live:
         assert live.sync().receipts == ()
         assert live.forest.fingerprint() == fresh_fingerprint(database, live)
@@ -148,7 +148,7 @@ def test_record_can_be_used_while_the_index_is_damaged(sqlite_database: Database
     make_live(sqlite_database, folder).close()
     for file in folder.glob("rows-*"):
         file.unlink()
-    assert read_record(folder)[0]["rows"] == 120
+    assert read_record(folder)[0]["n_rows"] == 120
     with LiveForest.open(folder) as live:
         request = live.requests.receive("u-5")
         live.close()
@@ -170,7 +170,7 @@ def test_request_whose_rows_went_while_the_index_was_lost(sqlite_database: Datab
     for file in folder.glob("rows-*"):
         file.unlink()
     with LiveForest.open(folder) as live:
-        assert live.sync().rows == 117
+        assert live.sync().n_rows == 117
         settled = live.requests[request.id]
         assert (settled.state, settled.reason) == ("nothing left to erase", NO_ROWS)
 
@@ -183,7 +183,7 @@ def test_empty_table_after_the_index_was_lost(database: Database, folder: Path) 
         file.unlink()
     database.run("DELETE FROM patients")
     with LiveForest.open(folder) as live:
-        assert (live.sync().rows, live.sync().receipts) == (0, ())
+        assert (live.sync().n_rows, live.sync().receipts) == (0, ())
         assert live.verify()
     for word in (b"north", b"u-1"):
         assert word not in b"".join(contents(folder).values())
@@ -209,7 +209,7 @@ def test_index_is_divided_anew_when_the_table_has_grown(
         assert live.verify()
     with LiveForest.open(folder) as live:
         assert live.sync().receipts == ()
-        assert live.receipts()[-2].rows == 1_010
+        assert live.receipts()[-2].n_rows == 1_010
         assert live.forest.fingerprint() == fresh_fingerprint(sqlite_database, live)
 
 

@@ -101,7 +101,7 @@ def test_rows_that_change_with_the_definition_of_the_table_are_found(
         for statement in SILENT_CHANGES[change]:
             database.run(f"ALTER TABLE patients {statement}")
         report = live.sync()
-        assert (report.method, report.updated > 100) == ("comparison", True)
+        assert (report.method, report.n_updated > 100) == ("comparison", True)
         assert report.fingerprint == fresh_fingerprint(database, live)
         assert live.sync().method == "capture"
 
@@ -119,7 +119,7 @@ def test_category_that_becomes_a_number_is_an_error(sqlite_database: Database, f
             with pytest.raises(SchemaChangedError, match=f"'{column}'"):
                 live.sync()
             sqlite_database.run(f"UPDATE untyped SET {column} = :value WHERE id = 5", value=right)
-            assert live.sync().updated == 1
+            assert live.sync().n_updated == 1
 
 
 def test_changed_types_are_errors_that_name_the_column(sqlite_database: Database, folder: Path) -> None:
@@ -150,7 +150,7 @@ def test_other_columns_are_ignored_if_the_columns_are_listed(database: Database,
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "table and query": ({"source": "select 1"}, "either `table`"),
+    "table and query": ({"query": "select 1"}, "either `table`"),
     "neither": ({"table": None}, "either `table`"),
     "unknown column": ({"columns": ["age", "weight"]}, "'weight'"),
     "unknown subject": ({"subject": "who"}, "'who'"),
@@ -177,10 +177,10 @@ def test_ids_must_be_unique(sqlite_database: Database, tmp_path: Path) -> None:
     make_patients(sqlite_database)
     doubled = "SELECT * FROM patients UNION ALL SELECT * FROM patients WHERE id = 100 AND age > 0"
     with pytest.raises(InvalidInputError, match="same id"):
-        make_live(sqlite_database, tmp_path / "a", table=None, source=doubled)
+        make_live(sqlite_database, tmp_path / "a", table=None, query=doubled)
     sqlite_database.run("CREATE TABLE twins (twin INTEGER)")
     query = "SELECT patients.* FROM patients LEFT JOIN twins ON id = 100"
-    with make_live(sqlite_database, tmp_path / "b", table=None, source=query) as live:
+    with make_live(sqlite_database, tmp_path / "b", table=None, query=query) as live:
         sqlite_database.run("INSERT INTO twins VALUES (1), (2)")
         with pytest.raises(InvalidInputError, match="same id"):
             live.sync()

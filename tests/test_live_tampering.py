@@ -326,7 +326,7 @@ def test_subject_in_the_index_that_is_another_is_put_right(sqlite_database: Data
         live._store.index.rows["subject"][5] = 7
         request = live.requests.receive("u-1")
         assert not live.verify()
-        assert live.sync().updated == 1
+        assert live.sync().n_updated == 1
         assert live.requests[request.id].is_open
         assert live.verify()
 

@@ -104,7 +104,7 @@ def test_requests_come_in_and_are_refused_beside_syncs(database: Database, folde
                     live.requests.refuse(request.id, "a reason")
 
         def look() -> None:
-            assert live.status()["rows"] <= 300
+            assert live.status()["n_rows"] <= 300
             assert [receipt.number for receipt in live.receipts()][:2] == [1, 2]
 
         def change() -> None:

@@ -57,7 +57,7 @@ def test_watching_survives_a_restart_of_postgres(folder: Path, capture: bool, mo
             assert seconds[:3] == [0.01, 0.02, 0.04]
             server.start()
             database.run("DELETE FROM patients WHERE id = 17")
-            wait_until(lambda: any(report.deleted for report in reports), "the deletion was synced")
+            wait_until(lambda: any(report.n_deleted for report in reports), "the deletion was synced")
             assert live.forest.fingerprint() == fresh_fingerprint(database, live)
 
 
@@ -70,13 +70,13 @@ def test_watching_survives_a_locked_file_of_sqlite(
     with make_live(sqlite_database, folder) as live, watched(live) as (reports, troubles):
         other = sqlite3.connect(tmp_path / "clinic.db", isolation_level=None)
         other.execute("DELETE FROM patients WHERE id = 18")
-        wait_until(lambda: any(report.deleted for report in reports), "the first deletion was synced")
+        wait_until(lambda: any(report.n_deleted for report in reports), "the first deletion was synced")
         other.execute("BEGIN EXCLUSIVE")
         other.execute("DELETE FROM patients WHERE id = 17")
         wait_until(lambda: troubles, "the lock was noticed")
         other.execute("COMMIT")
         other.close()
-        wait_until(lambda: sum(report.deleted for report in reports) == 2, "the second deletion was synced")
+        wait_until(lambda: sum(report.n_deleted for report in reports) == 2, "the second deletion was synced")
         assert "locked" in str(troubles[0][0])
 
 
@@ -93,7 +93,7 @@ def test_watching_survives_a_locked_folder(database: Database, folder: Path, mon
         wait_until(lambda: troubles, "the lock was noticed")
         other.execute("COMMIT")
         other.close()
-        wait_until(lambda: any(report.deleted for report in reports), "the deletion was synced")
+        wait_until(lambda: any(report.n_deleted for report in reports), "the deletion was synced")
         assert {type(error) for error, _ in troubles} == {FolderBusyError}
 
 

@@ -87,7 +87,7 @@ def test_history_leaves_little_waste(history: Callable[[], Iterator[Change]], op
     assert use.total <= before.total
     assert kept(use) <= kept(fresh.memory_usage())
     assert forest.fingerprint() == fresh.fingerprint()
-    assert forest.check() is None
+    assert forest.check()
 
 
 def test_columns_with_few_values_again_are_small_again() -> None:

@@ -85,17 +85,17 @@ def test_one_per_cent_of_adult_deleted_one_by_one_and_at_once(
     assert [forest.delete([row_id]) for row_id in gone[:1]] == foretold
     for row_id in gone[1:]:
         forest.delete([row_id])
-    assert forest.check() is None
+    assert forest.check()
     assert forest.fingerprint() == retrained.fingerprint()
     assert forest.predict_proba(sample.X).tobytes() == retrained.predict_proba(sample.X).tobytes()
 
     positions = np.searchsorted(sample.ids, gone)
     forest.add(sample.X[positions], sample.y[positions], ids=gone)
-    assert forest.check() is None
+    assert forest.check()
     assert forest.fingerprint() == whole
 
     forest.delete(gone)
-    assert forest.check() is None
+    assert forest.check()
     assert forest.fingerprint() == retrained.fingerprint()
     assert forest.verify().matches
 
@@ -112,7 +112,7 @@ def test_adversary_deletes_the_costliest_rows_of_adult(sample: Dataset) -> None:
         worst = int(offered[costs.argmax()])
         assert forest.delete([worst]).n_rows_retrained == costs.max() > costs.mean()
         gone.append(worst)
-    assert forest.check() is None
+    assert forest.check()
     assert forest.fingerprint() == retrained_without(sample, np.array(gone), setting).fingerprint()
 
 

@@ -46,7 +46,7 @@ def test_rows_are_known_by_the_names_they_were_given(names: Any) -> None:
     assert fitted.n_rows_ == 58
     assert {i for node in fitted.tree_nodes(0) for i in node.ids} <= set(names)
     assert fitted.add(X[[3]], Y[[3]], ids=[names[3]]).ids == (names[3],)
-    assert fitted.check() is None
+    assert fitted.check()
 
 
 @pytest.mark.parametrize("names", [STRINGS, UUIDS])

@@ -80,7 +80,7 @@ def test_rows_are_replaced_added_and_deleted_in_one_step(name: Callable[[int], A
         subjects=[i % 10 for i in kept] + [100] * 20,
     )
     assert forest.fingerprint() == fresh.fingerprint()
-    assert forest.check() is None
+    assert forest.check()
     assert forest.ids_of([100]) == sorted(name(i) for i in given)
     assert all(forest.ids_of([subject]) == fresh.ids_of([subject]) for subject in fresh.subjects_)
     assert forest.subjects_ == fresh.subjects_
@@ -153,7 +153,7 @@ def test_weight_of_the_rows_that_leave_makes_room() -> None:
     forest = DareForestClassifier(**SMALL).fit(X[:2], [0, 1], sample_weight=[2**30 - 2, 1])
     forest.update(OTHER_X[:1], [0], [0], sample_weight=[2**30 - 2])
     assert forest.n_rows_ == 2
-    assert forest.check() is None
+    assert forest.check()
 
 
 # ------------------------------------------------------------------------------------------------------- interrupts

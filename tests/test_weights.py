@@ -76,7 +76,7 @@ def splits(forest: DareForestClassifier) -> list[tuple]:
 
 def assert_same_but_for_ids(one: DareForestClassifier, other: DareForestClassifier, X: np.ndarray) -> None:
     """The same nodes and bytes of predictions."""
-    assert one.check() is None
+    assert one.check()
     assert nodes_without_ids(one) == nodes_without_ids(other)
     assert one.classes_.tolist() == other.classes_.tolist()
     assert same_shares(one.predict_proba(X), other.predict_proba(X))
@@ -455,7 +455,7 @@ def test_bad_class_weights_are_refused(forest: DareForestClassifier, class_weigh
         forest.fit(X, y)
     assert forest.class_weight_ == before == {0: 0.3, 1: 7.5}
     forest.add(X, y)
-    assert forest.check() is None
+    assert forest.check()
     assert forest.verify().matches
 
 

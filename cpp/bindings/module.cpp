@@ -182,6 +182,10 @@ void bind_results(nb::module_& m) {
         .def_ro("structure", &MemoryUse::structure)
         .def_ro("decision_stats", &MemoryUse::decision_stats)
         .def_ro("leaf_stats", &MemoryUse::leaf_stats);
+    nb::class_<HeldRows> held(m, "HeldRows");
+    def_array(held, "values", &HeldRows::values);
+    def_array(held, "labels", &HeldRows::labels);
+    def_array(held, "weights", &HeldRows::weights);
     nb::class_<TreeArrays> arrays(m, "TreeArrays");
     def_array(arrays, "kind", &TreeArrays::kind);
     def_array(arrays, "depth", &TreeArrays::depth);
@@ -372,6 +376,13 @@ void bind_reading(nb::class_<Forest>& forest) {
                  }
                  return to_numpy(std::move(ids));
              })
+        .def(
+            "rows",
+            [](Forest const& self, Ids ids) {
+                InCore const unlocked;
+                return self.rows(as_span(ids));
+            },
+            "ids"_a)
         .def(
             "holds",
             [](Forest const& self, Ids ids) {

@@ -792,6 +792,22 @@ std::size_t Forest::n_nodes_hashed() const {
     return n_nodes_hashed_;
 }
 
+HeldRows Forest::rows(std::span<RowId const> ids) const {
+    Reading const lock = reading();
+    (void)find_slots(ids);  // or an error that names those that are not there
+    HeldRows result;
+    result.values.reserve(ids.size() * data_.columns().size());
+    for (RowId const id : ids) {
+        Slot const slot = *data_.find(id);
+        for (Column const& column : data_.columns())
+            result.values.push_back(to_float(column[slot]));
+        auto const [label, weight] = data_.vote(slot);
+        result.labels.push_back(label);
+        result.weights.push_back(weight);
+    }
+    return result;
+}
+
 std::size_t Forest::n_unbuilt() const {
     Reading const lock = reading();
     return count_unbuilt();

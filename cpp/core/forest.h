@@ -60,6 +60,13 @@ struct NewRows {
     std::span<WeightedLabel const> votes;
 };
 
+// Rows as the forest holds them: the values of one row after the other, a label and a weight for each.
+struct HeldRows {
+    std::vector<float> values;
+    std::vector<Label> labels;
+    std::vector<Count> weights;
+};
+
 // How a call is to be carried out; never changes its result.
 struct Execution {
     std::size_t n_threads = 1;
@@ -133,6 +140,7 @@ public:
     [[nodiscard]] MemoryUse memory() const;
     [[nodiscard]] std::vector<RowId> ids() const;
     [[nodiscard]] std::vector<std::uint8_t> holds(std::span<RowId const> ids) const;  // 1 for each id that it holds
+    [[nodiscard]] HeldRows rows(std::span<RowId const> ids) const;  // in this order; all of them must be there
     [[nodiscard]] std::size_t n_trees() const { return params_.n_trees; }
     [[nodiscard]] std::size_t n_rows() const;
     [[nodiscard]] std::size_t n_classes() const;

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from .forest import DareForestClassifier
     from .frozen import FrozenForestClassifier
     from .model_file import load
-    from .reports import FrozenSize, MemoryUse, NodeRecord, UpdateReport, VerifyReport
+    from .reports import CheckReport, FrozenMemoryUse, MemoryUse, NodeRecord, TrainingRows, UpdateReport, VerifyReport
     from .tuning import TuningResult, tune
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CheckReport",
     "CorruptModelError",
     "DareForestClassifier",
     "DeciduousError",
@@ -40,13 +41,14 @@ __all__ = [
     "FolderInUseError",
     "FrozenForestClassifier",
     "FrozenForestError",
-    "FrozenSize",
+    "FrozenMemoryUse",
     "InvalidInputError",
     "LinkedFileError",
     "MemoryUse",
     "NodeRecord",
     "RowExistsError",
     "SchemaChangedError",
+    "TrainingRows",
     "TuningResult",
     "UnknownRowError",
     "UnknownSubjectError",
@@ -57,11 +59,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CheckReport": "reports",
     "DareForestClassifier": "forest",
     "FrozenForestClassifier": "frozen",
-    "FrozenSize": "reports",
+    "FrozenMemoryUse": "reports",
     "MemoryUse": "reports",
     "NodeRecord": "reports",
+    "TrainingRows": "reports",
     "TuningResult": "tuning",
     "UpdateReport": "reports",
     "VerifyReport": "reports",

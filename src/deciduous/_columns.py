@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import repeat
@@ -37,6 +38,8 @@ from .errors import CorruptModelError, InvalidInputError, shown
 
 CATEGORIES = "categories"  # name of a section of files
 MAX_CATEGORIES = 2**24  # float32 holds every integer up to here
+MANY_TEXTS = 50
+PLAIN_NUMBERS = {bool, int, float, Decimal, type(None)}  # what NumPy makes numbers of as `_number` does, only faster
 
 Column: TypeAlias = "nw.Series[Any] | NDArray[Any]"
 Source: TypeAlias = "nw.DataFrame[Any] | NDArray[Any]"
@@ -208,6 +211,18 @@ class Columns:
             begin += 1 if categories is None else len(categories)
         return attributes
 
+    def decoded(self, matrix: NDArray[np.float32]) -> NDArray[Any]:
+        """An encoded matrix with the values that it stands for: objects if some are categories."""
+        if self.is_numeric:
+            return matrix
+        values = matrix.astype(object)
+        for feature, categories in enumerate(self.categories):
+            if categories is not None:
+                listed = np.array([*categories.listed(), None], dtype=object)
+                numbers = np.nan_to_num(matrix[:, feature], nan=len(categories)).astype(np.int64)
+                values[:, feature] = listed[numbers]
+        return values
+
     def only_used(self, is_used: NDArray[np.bool_]) -> tuple[Self, NDArray[np.uint32]]:
         """The same features without the categories that are not in use, and the numbers of the attributes left.
 
@@ -222,6 +237,16 @@ class Columns:
             kept[begin] |= categories is None or not is_used[its].any()
             begin = its.stop
         return type(self)(tuple(slim)), np.flatnonzero(kept).astype(np.uint32)
+
+    def renamed(self, categories: Sequence[Sequence[Any] | None], places: Sequence[str]) -> Self:
+        """The same features, whose categories have other names."""
+        given = tuple(
+            None if its is None else Categories.given(list(its), f"column {place!r}")
+            for its, place in zip(categories, places, strict=False)
+        )
+        if [its and len(its) for its in given] != [its and len(its) for its in self.categories]:
+            raise InvalidInputError("Give as many categories for each column as it has, and None for a numeric one.")
+        return type(self)(given)
 
     def choice_when_encoded(self) -> dict[int, list[int]] | None:
         """What `categorical_features` must be to read an encoded matrix back."""
@@ -247,8 +272,8 @@ class Coded:
     """Rows that are encoded already, by somebody who knows their features; taken wherever an estimator takes X."""
 
     matrix: NDArray[np.float32]
-    names: Sequence[str] | NDArray[Any]
-    columns: Columns
+    names: Sequence[str] = ()  # these two only for `fit`
+    columns: Columns = field(default_factory=lambda: Columns(()))
 
 
 def columns_section(columns: Columns) -> dict[str, bytes]:
@@ -269,6 +294,11 @@ def _categories_from(state: Any, feature: int) -> Categories | None:
         return None if state is None else Categories.from_state(state)
     except CorruptModelError as error:
         raise CorruptModelError(f"the categories of its feature {feature} cannot be used: {error.reason}") from None
+
+
+def looks_like_names(n_texts: int, n_rows: int) -> bool:
+    """Whether a column of so many different texts seems to hold names or dates, and not categories."""
+    return n_texts > max(MANY_TEXTS, n_rows // 10)
 
 
 # -------------------------------------------------------------------------------------------------- reading the whole X
@@ -380,13 +410,15 @@ def _require_dense(source: Source) -> None:
 def _matrix(source: Source, columns: Columns) -> NDArray[np.float32]:
     matrix = np.empty((len(source), len(columns.categories)), dtype=np.float32)
     for feature, categories in enumerate(columns.categories):
-        column = source[:, feature]
-        if categories is None:
-            numbers = _numbers(column, _place(source, feature))
-            matrix[:, feature] = finite_float32(numbers[:, np.newaxis], feature)[:, 0]
-        else:
-            matrix[:, feature] = categories.encode(column)
+        matrix[:, feature] = encoded_column(source[:, feature], categories, feature, _place(source, feature))
     return matrix
+
+
+def encoded_column(column: Column, categories: Categories | None, feature: int, place: str) -> NDArray[np.float32]:
+    """One column as the forest keeps it: numbers, or numbers of categories. `place` is how messages name it."""
+    if categories is not None:
+        return categories.encode(column)
+    return finite_float32(_numbers(column, place)[:, np.newaxis], feature)[:, 0]
 
 
 def _place(source: Source, feature: int) -> str:
@@ -537,6 +569,9 @@ def _numbers(column: Column, place: str) -> NDArray[Any]:
         return column
     if column.dtype.kind in TEMPORAL:
         return days(column)
+    if column.dtype == object and set(map(type, column)) <= PLAIN_NUMBERS:
+        with suppress(OverflowError):
+            return column.astype(np.float64)  # None is NaN
     values = column.tolist() if column.dtype == object else list(column)  # `tolist` turns some dates into integers
     return np.array([_number(value, place) for value in values], dtype=np.float64)
 

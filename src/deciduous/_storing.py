@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 from weakref import WeakSet
@@ -34,13 +34,13 @@ from ._state import (
 )
 from ._stored import StoredForest, default_max_memory, empty_core
 from ._validation import is_lazy, n_threads, non_negative_integer
-from .errors import EmptyForestError
+from .errors import EmptyForestError, InvalidInputError
 from .frozen import FrozenForestClassifier, frozen_from
 
 # What a pickle holds as the bytes of the forest, and nowhere else.
 IN_BYTES = {"_forest", "_columns", "_params", "_lock", "_names", "_class_weights", "_arguments", "_n_counted"} | {
     "_pending",
-    "classes_",
+    "_classes",
     "seed_",
 }
 
@@ -79,7 +79,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     _class_weights: ClassWeights | None
     _arguments: dict[str, Any]  # parameters of the estimator that the forest was trained with, as plain values
     _n_counted: int | None  # how many rows were numbered; None unless all rows ever were, in this process
-    classes_: NDArray[Any]
+    _classes: NDArray[Any]  # labels, in the order in which the core knows them
     n_features_in_: int
 
     @contextmanager
@@ -100,12 +100,38 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         if pending is None:
             return
         if self._forest.n_updates == pending.n_updates:
-            self.classes_ = pending.classes
+            self._classes = pending.classes
         else:
             coming = pending.coming
             self._n_counted = coming.n_counted
             self._names.change(pending.leaving, coming.ids, coming.names, coming.subjects)
         self._pending = None
+
+    def rename_columns(self, names: Sequence[str], categories: Sequence[Sequence[Any] | None] | None = None) -> Self:
+        """Call the columns, and their categories, by other names. What the names stand for stays, and so do the trees.
+
+        Parameters
+        ----------
+        names : list of str
+            A name for each column, in their order.
+        categories : list, optional
+            For each column the names of its categories, as many as `categories_` has and in that order; None for a
+            numeric one. Default: those that they have.
+        """
+        with self._one_state():
+            columns = self._columns if categories is None else self._columns.renamed(categories, names)
+            if len(names) != len(columns) or len(set(names)) < len(names):
+                raise InvalidInputError(f"Give {len(columns)} different names, one for each column.")
+            choice = {
+                name: its.listed() for name, its in zip(names, columns.categories, strict=True) if its is not None
+            }
+            self.categorical_features = choice or None
+            # Or the file would name those of the fit.
+            known = arguments_state(self.get_params())["categorical_features"]
+            self._arguments = self._arguments | {"categorical_features": known}
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self._columns = columns
+            return self
 
     def freeze(self) -> FrozenForestClassifier:
         """A forest that predicts the same and nothing else: it holds no training row, no id, no count and no seed.
@@ -116,7 +142,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
         with self._one_state():
             try:
-                return frozen_from(self._forest, self.classes_, self._columns, names, self.n_jobs)
+                return frozen_from(self._forest, self._classes, self._columns, names, self.n_jobs)
             except _core.EmptyForest:
                 raise EmptyForestError from None
 
@@ -165,7 +191,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         with self._one_state():
             names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
             # A label without rows is something of rows that are gone.
-            classes = self.classes_[np.flatnonzero(self._forest.class_totals())]
+            classes = self._classes[np.flatnonzero(self._forest.class_totals())]
             meta = {
                 "kind": FOREST,
                 "arguments": self._arguments_to_store(),
@@ -213,7 +239,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         self._arguments = dict(entry(meta, "arguments", dict))
         self._n_counted = None
         self._class_weights = stored.class_weights
-        self.classes_ = stored.classes
+        self._classes = stored.classes
         self.n_features_in_ = len(stored.columns)
         self.seed_ = stored.params.seed
         if stored.column_names is not None:

@@ -37,7 +37,7 @@ def to_onnx(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
     graph = helper.make_graph(
         _onnx_nodes(helper, _onnx_trees(onnx, views, len(classes))),
         "deciduous",
-        [helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, [None, forest._columns.n_attributes])],
+        [helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, [None, forest.n_attributes_])],
         [
             helper.make_tensor_value_info("label", _onnx_type(onnx, _onnx_labels(classes)), [None]),
             helper.make_tensor_value_info("probabilities", onnx.TensorProto.FLOAT, [None, len(classes)]),
@@ -62,7 +62,7 @@ def to_treelite(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
         threshold_type="float64",
         leaf_output_type="float64",
         metadata=builders.Metadata(
-            num_feature=forest._columns.n_attributes,
+            num_feature=forest.n_attributes_,
             task_type="kMultiClf",
             average_tree_output=True,
             num_target=1,
@@ -136,7 +136,8 @@ def trees_with_rows(
     check_has_rows(forest)
     with forest._one_state():
         check_has_rows(forest)
-        present = np.flatnonzero(forest._forest.class_totals())  # a copy is a file: no label of rows that are gone
+        # A copy is a file: no label of rows that are gone.
+        present = np.flatnonzero(list(forest.class_counts_.values()))
         views = [view.of_classes(present) for view in forest._tree_views() if view.counts[0].any()]
         return views, forest.classes_[present]
 

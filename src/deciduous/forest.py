@@ -11,14 +11,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, hstack
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._batch import NO_IDS, Batch, PendingUpdate
 from ._class_weights import ClassWeights, integers_of
 from ._columns import encoded, learned_columns
+from ._predictor import Predictor
 from ._progress import Report, bar
+from ._row_names import KINDS as ROW_NAME_TYPES
 from ._row_names import Names, RowNames, kind_of, name_list, settled
 from ._state import arguments_state
 from ._stored import depth_and_leaves
@@ -37,14 +38,14 @@ from ._validation import (
 )
 from .errors import EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
 from .inspection import KINDS, TreeView
-from .reports import MemoryUse, NodeRecord, UpdateReport, VerifyReport
+from .reports import CheckReport, MemoryUse, NodeRecord, TrainingRows, UpdateReport, VerifyReport
 
 LEARNED_OF_COLUMNS = {"n_features_in_", "feature_names_in_"}  # what scikit-learn's checks of X write
 NO_CODES = np.empty(0, np.uint32)
 NO_KEYS = np.empty((0, 16), np.uint8)
 
 
-class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[misc]
+class DareForestClassifier(Predictor, StorableForest):
     """A random forest from which training rows can be deleted, and to which rows can be added, exactly.
 
     After any history of `delete` and `add` the forest is, byte for byte, the one that `fit` would give on the rows that
@@ -102,8 +103,10 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     Attributes
     ----------
     classes_ : ndarray
-        Labels, in the order of the columns of `predict_proba`. Labels first seen by `add` come at the end; classes
-        without rows stay until the forest is fitted, loaded or copied.
+        Labels, ascending: the columns of `predict_proba`. Labels first seen by `add` take their place among them;
+        classes without rows stay until the forest is fitted, loaded or copied.
+    n_classes_ : int
+        How many they are.
     ids_ : ndarray
         The rows in the forest, ascending.
     subjects_ : list
@@ -178,8 +181,8 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         self,
         X: ArrayLike,
         y: ArrayLike,
-        ids: Names | None = None,
         *,
+        ids: Names | None = None,
         subjects: Names | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
@@ -244,7 +247,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             "_arguments": arguments,
             "_names": names,
             "_class_weights": class_weights,
-            "classes_": classes,
+            "_classes": classes,
             "seed_": seed,
         }
         self.__dict__ = vars(draft) | learned  # in one step: Ctrl-C leaves the forest as it was, or fitted
@@ -268,10 +271,10 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
     ) -> Self:
         """`fit` at first, `add` from then on: batch by batch the forest is the one that `fit` on all rows gives.
 
-        `classes`, if given, fixes the order of `classes_` at the first call; others may come later all the same.
+        `classes`, if given, are in `classes_` from the first call on; others may come later all the same.
         """
         if self.__sklearn_is_fitted__():
-            self.add(X, y, ids, subjects=subjects, sample_weight=sample_weight)
+            self.add(X, y, ids=ids, subjects=subjects, sample_weight=sample_weight)
             return self
         return self._fit(X, y, ids, subjects, sample_weight, classes)
 
@@ -284,21 +287,21 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         with self._one_state():
             row_ids = self._known_rows(ids, subjects)
             shown = self._names.shown_ids(row_ids.tolist())
-            nothing = Batch.nothing(len(self._columns), self.classes_, self._n_counted)
+            nothing = Batch.nothing(len(self._columns), self._classes, self._n_counted)
             return UpdateReport.from_core(shown, self._update("Deleting", row_ids, nothing))
 
     def add(
         self,
         X: ArrayLike,
         y: ArrayLike,
-        ids: Names | None = None,
         *,
+        ids: Names | None = None,
         subjects: Names | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> UpdateReport:
         """Add training rows as if they had been there from the start.
 
-        Labels never seen before extend `classes_` at its end. Without `ids`, and without an index of their own (see
+        Labels never seen before take their place in `classes_`. Without `ids`, and without an index of their own (see
         `fit`), the rows get fresh ones, which the report names: if all rows so far were numbered, in this process, the
         numbers that come next; else a block of numbers from a random place beyond 2**62, which tells nothing of rows
         that are gone. Rows of weight 0 are left out.
@@ -345,15 +348,15 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
 
     def _update(self, what: str, leaving: NDArray[np.int64], batch: Batch) -> _core.UpdateCost:
         """Take rows out of the core and a batch in, and let what is known of rows and classes follow."""
-        classes, codes, keys, weights = self.classes_, NO_CODES, NO_KEYS, None
+        classes, codes, keys, weights = self._classes, NO_CODES, NO_KEYS, None
         if len(batch):
             classes, codes = extended_classes(classes, batch.labels)
             keys, weights = class_keys(classes), integers_of(self._class_weights, classes)
         how = n_threads(self.n_jobs), is_lazy(self.lazy)
-        self._pending = PendingUpdate(self._forest.n_updates, leaving.tolist(), batch, self.classes_)
+        self._pending = PendingUpdate(self._forest.n_updates, leaving.tolist(), batch, self._classes)
         try:
             # Before the core has the new classes, so that no prediction has more columns than there are labels.
-            self.classes_ = classes
+            self._classes = classes
             with IN_OUR_WORDS, self._update_bar(what, len(leaving) + len(batch)) as report:
                 return self._forest.update_rows(
                     leaving, batch.ids, batch.rows, codes, batch.weights, keys, weights, *how, report
@@ -382,13 +385,17 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             report = UpdateReport.from_core(self._names.shown_ids(row_ids.tolist()), cost)
             return replace(report, n_rows_regrown=None)
 
-    def deletion_costs(self, ids: Names) -> NDArray[np.int64]:
-        """For each row, how many rows would be retrained if it alone were deleted. Nothing changes."""
-        check_is_fitted(self)
-        ids = settled(ids)
+    def deletion_costs(self, ids: Names | None = None, *, subjects: Names | None = None) -> NDArray[np.int64]:
+        """For each row, or each subject, how many rows would be retrained if it alone were deleted. Nothing changes."""
+        ids, subjects = settled(ids), settled(subjects)
         with self._one_state():
-            row_ids = self._known_rows(ids, None)
-            return self._forest.deletion_costs(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy)).astype(np.int64)
+            row_ids = self._known_rows(ids, subjects)
+            how = n_threads(self.n_jobs), is_lazy(self.lazy)
+            if subjects is None:
+                return self._forest.deletion_costs(row_ids, *how).astype(np.int64)
+            by_subject = map(self._names.rows_of_subjects, name_list(subjects))
+            costs = [sum(self._forest.deletion_cost(rows, *how).rows_retrained) for rows in by_subject]
+            return np.array(costs, dtype=np.int64)
 
     # ---------------------------------------------------------------------------------------------------- predicting
 
@@ -397,20 +404,43 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
 
         A class without rows keeps its column, at zero. It is in no file and no copy.
         """
-        check_is_fitted(self)
-        rows = encoded(self, X, self._columns)
-        try:
-            return self._forest.predict(rows, n_threads(self.n_jobs))
-        except _core.EmptyForest:
-            raise EmptyForestError from None
+        return self._labelled_shares(X)[1]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The most likely class of each row; of equally likely ones, that of the lower label."""
-        shares = self.predict_proba(X)
-        classes = self.classes_[: shares.shape[1]]
-        by_label = np.argsort(classes, kind="stable")
-        best: NDArray[np.intp] = by_label[shares[:, by_label].argmax(axis=1)]
-        return np.take(classes, best)
+        labels, shares = self._labelled_shares(X)
+        best: NDArray[Any] = np.take(labels, shares.argmax(axis=1))
+        return best
+
+    def present_shares(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The classes that have rows, ascending, and the share of each in the predictions, all of one moment.
+
+        For those who predict while other threads update the forest: `classes_` and `predict_proba`, asked for one
+        after the other, may be those of two moments.
+        """
+        while True:
+            n_updates = self._forest.n_updates
+            (labels, shares), counts = self._labelled_shares(X), self.class_counts_
+            if self._forest.n_updates == n_updates:
+                is_present = np.array([counts[label] > 0 for label in labels.tolist()])
+                return labels[is_present], shares[:, is_present]
+
+    def _labelled_shares(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Labels, ascending, and the class shares of each row in this order."""
+        check_is_fitted(self)
+        rows = encoded(self, X, self._columns)
+        try:
+            shares = self._forest.predict(rows, n_threads(self.n_jobs))
+        except _core.EmptyForest:
+            raise EmptyForestError from None
+        labels = self._classes[: shares.shape[1]]  # another thread may be adding some
+        order = self._label_order(labels)
+        return (labels, shares) if order is None else (labels[order], shares[:, order])
+
+    @staticmethod
+    def _label_order(labels: NDArray[Any]) -> NDArray[np.intp] | None:
+        """The places of the labels when they ascend; None if they do already, as they do unless `add` brought some."""
+        return None if (labels[:-1] < labels[1:]).all() else np.argsort(labels, kind="stable")
 
     # ------------------------------------------------------------------------------------------------------ checking
 
@@ -425,12 +455,12 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         with self._one_state():
             with bar("Retraining", self._forest.n_trees, self._is_verbose()) as report:
                 difference = self._forest.verify(n_threads(self.n_jobs), report)
-            return VerifyReport(difference is None, difference, self.fingerprint())
+            return VerifyReport(difference, self.fingerprint())
 
-    def check(self) -> str | None:
-        """Recount every stored statistic; the first disagreement, or None. Costs about as much as `fit`."""
+    def check(self) -> CheckReport:
+        """Recount every stored statistic, and compare. Costs about as much as `fit`."""
         check_is_fitted(self)
-        return self._forest.check(n_threads(self.n_jobs))
+        return CheckReport(self._forest.check(n_threads(self.n_jobs)))
 
     # ---------------------------------------------------------------------------------------------------- inspecting
 
@@ -444,6 +474,12 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
                 return held
             names = sorted(self._names.shown_ids(held.tolist()))
             return np.array(names, dtype=object if self._names.kind == "u" else None)
+
+    @property
+    def id_type_(self) -> type:
+        """What the names of rows are: `int`, `str` or `UUID`."""
+        check_is_fitted(self)
+        return int if self._names.kind is None else ROW_NAME_TYPES[self._names.kind]
 
     def ids_of(self, subjects: Names) -> list[Any]:
         """The rows of these subjects, ascending."""
@@ -463,6 +499,39 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         """The number of rows in the forest."""
         check_is_fitted(self)
         return self._forest.n_rows
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, ascending."""
+        check_is_fitted(self)
+        return np.sort(self._classes)
+
+    @property
+    def class_counts_(self) -> dict[Any, int]:
+        """How many rows each class has, by label, ascending; a row of weight 3 counts as three."""
+        check_is_fitted(self)
+        totals = self._forest.class_totals().tolist()
+        return dict(sorted(zip(self._classes.tolist(), totals, strict=False)))
+
+    def rows(self, ids: Names | None = None, *, subjects: Names | None = None) -> TrainingRows:
+        """Training rows as the forest holds them, by name or all rows of subjects: what to answer an access request.
+
+        Numbers are float32, and categories their names; a value that was none of the categories at `fit` is None,
+        because the forest has never known more of it.
+        """
+        ids = settled(ids)
+        with self._one_state():
+            row_ids = self._known_rows(ids, subjects)
+            held = self._forest.rows(row_ids)
+            names = getattr(self, "feature_names_in_", None)
+            return TrainingRows(
+                ids=self._names.shown_ids(row_ids.tolist()),
+                X=self._columns.decoded(held.values.reshape(len(row_ids), len(self._columns))),
+                y=self._classes[held.labels],
+                sample_weight=held.weights,
+                subjects=[self._names.subjects.get(row) for row in row_ids.tolist()],
+                feature_names=[f"x{i}" for i in range(self.n_features_in_)] if names is None else names.tolist(),
+            )
 
     def memory_usage(self) -> MemoryUse:
         """Bytes in use, by purpose.
@@ -503,7 +572,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
             return self._tree_nodes(self._tree_arrays(tree))
 
     def _tree_nodes(self, arrays: _core.TreeArrays) -> list[NodeRecord]:
-        labels = self.classes_.tolist()
+        labels = self._classes.tolist()
         counts = arrays.counts.reshape(len(arrays.kind), -1)
         leaf_ids = np.split(arrays.ids, np.cumsum(arrays.n_ids)[:-1])
         with _core.StandardFloats():
@@ -515,7 +584,7 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
                 depth=int(depth),
                 attribute=None if KINDS[kind] == "leaf" else int(attribute),
                 threshold=None if KINDS[kind] == "leaf" else threshold,
-                counts={label: n for label, n in zip(labels, rows.tolist(), strict=False) if n},
+                counts=dict(sorted((label, n) for label, n in zip(labels, rows.tolist(), strict=False) if n)),
                 ids=tuple(self._names.shown_ids(ids.tolist())),
             )
             for kind, depth, attribute, threshold, rows, ids in zip(*columns, strict=True)
@@ -525,8 +594,10 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         """A tree as arrays over its nodes."""
         check_is_fitted(self)
         with self._one_state():
-            weights = integers_of(self._class_weights, self.classes_)
-            return TreeView.from_core(self._tree_arrays(tree), weights)
+            weights = integers_of(self._class_weights, self._classes)
+            view = TreeView.from_core(self._tree_arrays(tree), weights)
+            order = self._label_order(self._classes)
+            return view if order is None else view.of_classes(order)
 
     def _tree_views(self) -> list[TreeView]:
         """All trees, as of one moment."""
@@ -539,23 +610,6 @@ class DareForestClassifier(ClassifierMixin, StorableForest):  # type: ignore[mis
         """The weights of the classes that have one."""
         check_is_fitted(self)
         return None if self._class_weights is None else dict(self._class_weights.by_label)
-
-    @property
-    def categories_(self) -> list[list[Any] | None]:
-        """For each column its categories, or None if it is numeric."""
-        check_is_fitted(self)
-        return [None if its is None else its.listed() for its in self._columns.categories]
-
-    def one_hot(self, X: ArrayLike) -> NDArray[np.float32]:
-        """The rows as the trees see them: a column for each attribute, and each category is one."""
-        check_is_fitted(self)
-        return self._columns.one_hot(encoded(self, X, self._columns))
-
-    def attribute_names(self) -> list[str]:
-        """What the trees ask for: names of columns, and for categories `column=category`."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        return self._columns.attribute_names(list(names))
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """For each row and tree, the leaf that the row reaches: its place among the nodes in preorder."""

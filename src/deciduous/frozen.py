@@ -9,18 +9,19 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._columns import Columns, columns_section, encoded
 from ._container import container, json_section, read_container, read_json, section, write_atomically
+from ._predictor import Predictor
 from ._state import FROZEN, labels_state
 from ._stored import StoredFrozen
 from ._validation import n_threads
 from .errors import FrozenForestError
 from .inspection import NO_NODE, TreeView
-from .reports import FrozenSize
+from .reports import FrozenMemoryUse
 
 # What a forest with rows has and a frozen one cannot have, beside `fit`.
 NEEDS_ROWS = frozenset(
@@ -28,18 +29,24 @@ NEEDS_ROWS = frozenset(
         "add",
         "apply",
         "check",
+        "class_counts_",
         "decision_path",
         "delete",
         "deletion_cost",
         "deletion_costs",
         "feature_importances_",
         "fingerprint",
+        "id_type_",
         "ids_",
+        "ids_of",
         "n_rows_",
         "partial_fit",
+        "rows",
         "seed_",
+        "subjects_",
         "tree_nodes",
         "tree_view",
+        "update",
         "verify",
     }
 )
@@ -49,7 +56,7 @@ NOT_MADE = (
 )
 
 
-class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FrozenForestClassifier(Predictor, BaseEstimator):  # type: ignore[misc]
     """A forest that only predicts, made by `DareForestClassifier.freeze` or read by `deciduous.load`.
 
     It predicts what that forest predicted, to the last bit, and holds splits, class shares of leaves, names of columns
@@ -105,7 +112,7 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Class shares of each row, in the order of `classes_`."""
-        check_is_fitted(self, msg=NOT_MADE)
+        self._require_fitted()
         return self._frozen.predict(encoded(self, X, self._columns), n_threads(self.n_jobs))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -113,16 +120,14 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         best: NDArray[np.intp] = self.predict_proba(X).argmax(axis=1)
         return np.take(self.classes_, best)
 
-    def one_hot(self, X: ArrayLike) -> NDArray[np.float32]:
-        """The rows as the trees see them: a column for each attribute. Exports take them so."""
+    def _require_fitted(self) -> None:
         check_is_fitted(self, msg=NOT_MADE)
-        return self._columns.one_hot(encoded(self, X, self._columns))
 
-    def size(self) -> FrozenSize:
-        """How large it is, in memory and as a file."""
-        check_is_fitted(self, msg=NOT_MADE)
+    def memory_usage(self) -> FrozenMemoryUse:
+        """Bytes in use, in memory and as a file, and what they hold."""
+        self._require_fitted()
         core = self._frozen
-        return FrozenSize(core.n_trees, core.n_nodes, core.n_leaf_values, core.memory, len(self.to_bytes()))
+        return FrozenMemoryUse(core.n_trees, core.n_nodes, core.n_leaf_values, core.memory, len(self.to_bytes()))
 
     def _tree_views(self) -> list[TreeView]:
         """The trees as arrays, read from the bytes of docs/format.md, 9; leaves count as one row each."""
@@ -199,7 +204,7 @@ class FrozenForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return forest
 
     def _sections(self) -> dict[str, bytes]:
-        check_is_fitted(self, msg=NOT_MADE)
+        self._require_fitted()
         meta = {
             "kind": FROZEN,
             "classes": labels_state(self.classes_),

@@ -94,7 +94,7 @@ class _Pictured:
             number=tree,
             view=view,
             n_below=_n_below(view),
-            feature_names=_names(forest, feature_names),
+            feature_names=forest.attribute_names(feature_names),
             labels=[str(label) for label in classes],
             decimals=_at_least_zero("decimals", decimals),
             max_depth=None if max_depth is None else _at_least_zero("max_depth", max_depth),
@@ -265,16 +265,6 @@ def _n_below(view: TreeView) -> NDArray[np.int64]:
     for node in reversed(np.flatnonzero(~view.is_leaf).tolist()):
         sizes[node] += sizes[view.left[node]] + sizes[view.right[node]]
     return sizes - 1
-
-
-def _names(forest: DareForestClassifier, given: Sequence[str] | None) -> Sequence[str]:
-    if given is None:
-        return forest.attribute_names()
-    if len(given) != forest.n_features_in_:
-        raise InvalidInputError(
-            f"feature_names has {len(given)} names, but the forest has {forest.n_features_in_} features."
-        )
-    return forest._columns.attribute_names([str(name) for name in given])
 
 
 def _at_least_zero(name: str, value: int) -> int:

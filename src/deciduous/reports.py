@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ._core import UpdateCost
 
 
@@ -54,15 +57,63 @@ class UpdateReport:
 
 
 @dataclass(frozen=True)
-class VerifyReport:
-    """Whether the forest equals one retrained from its own rows, and where it differs first if not."""
+class CheckReport:
+    """Whether what a forest keeps agrees with its rows. It is true if all is well; `problem` says what is not."""
 
-    matches: bool
-    difference: str | None
-    fingerprint: str
+    problem: str | None
+
+    @property
+    def matches(self) -> bool:
+        """Whether all is well."""
+        return self.problem is None
 
     def __bool__(self) -> bool:
         return self.matches
+
+
+@dataclass(frozen=True)
+class VerifyReport(CheckReport):
+    """Whether the forest is the one that training on its rows gives. `problem` says where they differ first."""
+
+    fingerprint: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows of a forest, as `DareForestClassifier.rows` reads them back: what `fit` and `add` take."""
+
+    ids: list[Any]
+    X: NDArray[Any]
+    y: NDArray[Any]
+    sample_weight: NDArray[np.uint32]
+    subjects: list[Any]
+    feature_names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """A dictionary for each row: `id`, `subject`, `label`, `weight`, and `values` by column; NaN as None."""
+        columns = self.ids, self.subjects, self.y.tolist(), self.sample_weight.tolist(), self.X.tolist()
+        return [
+            {
+                "id": id,
+                "subject": subject,
+                "label": label,
+                "weight": weight,
+                "values": {
+                    name: None if value != value else value
+                    for name, value in zip(self.feature_names, values, strict=True)
+                },
+            }
+            for id, subject, label, weight, values in zip(*columns, strict=True)
+        ]
+
+    def to_pandas(self) -> Any:
+        """A table of the columns, with the ids as its index; `y`, `subjects` and `sample_weight` are beside it."""
+        import pandas as pd
+
+        return pd.DataFrame(self.X, index=pd.Index(self.ids, name="id"), columns=self.feature_names).infer_objects()
 
 
 @dataclass(frozen=True)
@@ -81,19 +132,19 @@ class MemoryUse:
 
 
 @dataclass(frozen=True)
-class FrozenSize:
+class FrozenMemoryUse:
     """How large a frozen forest is. Leaves with the same class shares have one *leaf value* in common."""
 
     n_trees: int
     n_nodes: int
     n_leaf_values: int
-    bytes_in_memory: int
-    bytes_stored: int
+    total: int
+    stored: int
 
     @property
     def bytes_per_node(self) -> float:
         """Bytes of the stored forest for each node, the description and the class shares included."""
-        return self.bytes_stored / self.n_nodes
+        return self.stored / self.n_nodes
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def is_forest_of(forest: DareForestClassifier, rows: Rows) -> bool:
     assert sorted(forest.subjects_) == sorted(by_person)
     for who in random.sample(sorted(by_person), 5):
         assert sorted(forest.ids_of([who])) == sorted(by_person[who])
-    assert forest.check() is None
+    assert forest.check()
     return forest.fingerprint() == fitted(rows).fingerprint()
 
 

@@ -37,19 +37,19 @@ def described(path: Path) -> dict[str, Any]:
         "classes": stored.classes.tolist(),
     }
     if not isinstance(stored, StoredForest):
-        return {"kind": "frozen", "trees": stored.core.n_trees, "nodes": stored.core.n_nodes, **common}
+        return {"kind": "frozen", "n_trees": stored.core.n_trees, "n_nodes": stored.core.n_nodes, **common}
     arguments = entry(meta, "arguments", dict)
     params = arguments_from(arguments, set(arguments))
     depth, n_leaves = depth_and_leaves(stored.core)
     use = stored.core.memory()
     return {
         "kind": "live" if path.is_dir() else "forest",
-        "rows": stored.core.n_rows,
-        "trees": stored.core.n_trees,
+        "n_rows": stored.core.n_rows,
+        "n_trees": stored.core.n_trees,
         "depth": depth,
-        "leaves": n_leaves,
+        "n_leaves": n_leaves,
         **common,
-        "subjects": len(stored.names.rows_of),
+        "n_subjects": len(stored.names.rows_of),
         "memory": use.data + use.structure + use.decision_stats + use.leaf_stats,
         "params": {name: value for name, value in params.items() if name not in SECRET},
         "fingerprint": stored.core.fingerprint(1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,12 @@ def require_own_rows(path: Path) -> None:
         raise InvalidInputError(
             f"{path} holds a live forest, which follows its table: change the table, and `deciduous live sync`."
         )
+
+
+def require_rows_inside(path: Path) -> None:
+    """Raises if a model keeps no rows of its own."""
+    if is_live(path):
+        raise InvalidInputError(f"{path} holds a live forest: its rows are those of its table. Ask the database.")
 
 
 def require_model(path: Path) -> None:
@@ -118,7 +124,8 @@ class ChosenRows:
         """The rows of a forest, as `delete` takes them."""
         if self.ids is not None:
             return {"ids": names_of(forest, self.ids)}
-        return {"subjects": [_subject(forest, text) for text in self.subjects or ()]}
+        known = set(forest.subjects_)
+        return {"subjects": [_subject(text, known) for text in self.subjects or ()]}
 
 
 def chosen_rows(ids: str | None, ids_file: Path | None, subjects: list[str] | None) -> ChosenRows:
@@ -145,7 +152,7 @@ def _lines(path: str) -> list[str]:
 
 def names_of(forest: DareForestClassifier, texts: list[str]) -> list[Any]:
     """Ids of rows of a forest, from text."""
-    kind: type = {None: int, "s": str, "u": UUID}[forest._names.kind]
+    kind = forest.id_type_
     names = []
     for text in texts:
         try:
@@ -156,13 +163,13 @@ def names_of(forest: DareForestClassifier, texts: list[str]) -> list[Any]:
     return names
 
 
-def _subject(forest: DareForestClassifier, text: str) -> Any:
-    """A subject of a forest, from text: an integer or UUID if there is one that is written so."""
+def _subject(text: str, known: Collection[Any]) -> Any:
+    """A subject, from text: an integer or UUID if one is known that is written so."""
     for kind in (str, int, UUID):
         try:
             subject: Any = kind(text)
         except ValueError:
             continue
-        if subject in forest._names.rows_of:
+        if subject in known:
             return subject
     return text

@@ -38,8 +38,8 @@ WAYS_OUT = {
     ),
     "Leave it out with `columns=`": "Leave it out with --columns",
     "name it in `categorical_features`": "name it with --categorical",
-    "Give either `table`, the name of a table or view, or `source`, a query.": "Say what to read: --table or --query.",
-    "`LiveForest.create` makes one": "`deciduous live init` makes one",
+    "Give either `table`, the name of a table or view, or `query`.": "Say what to read: --table or --query.",
+    "`LiveForest.create` makes one": "`deciduous live create` makes one",
     "`install_capture` puts": "`deciduous live capture` puts",
     "`deciduous.live.read_record` reads receipts and requests": "`deciduous live receipts` and `live status` work",
 }

@@ -22,7 +22,7 @@ from ._models import require_own_rows
 OUT = "out"
 CONTINUED = "resume"  # a file that is gone on with: it may be there, but it is still an output
 READ = ("data", "model", "ids_file", "folder", "url")
-IN_PLACE = ("delete", "add")  # commands that write the model anew: replacing it is what they are for
+IN_PLACE = ("delete", "add", "update")  # commands that write the model anew: replacing it is what they are for
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

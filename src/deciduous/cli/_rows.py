@@ -7,13 +7,14 @@ memory than the forest itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._columns import looks_like_names
 from ..errors import InvalidInputError, shown
 from ._compact import Numbers, Texts, Whole
 from ._output import counted, note, warn
@@ -24,7 +25,6 @@ INDEX_NAMES = ("", "unnamed: 0", "__index_level_0__")  # what pandas makes of an
 ID_NAMES = ("id", "row_id", "rowid", "uuid", *INDEX_NAMES)
 TARGET_NAMES = ("target", "label", "class", "y", "outcome")
 SUBJECT_NAMES = ("subject", "subject_id", "person_id", "user_id", "patient_id", "customer_id")
-MANY = 50  # more different texts than this, in more than a tenth of the rows, are names or dates, not categories
 TOO_MANY = 100_000  # categories
 MANY_CLASSES = 100
 
@@ -110,10 +110,11 @@ def rows_for(forest: Any, source: Source, asked: Asked) -> Rows:
     roles = _guessed_roles(others, asked, source.name, takes_the_only_one=True)
     wanted = {roles.target: _label_type_of(forest, types[roles.target]), **features}
     if roles.id is not None:
-        wanted[roles.id] = _text_or_whole(is_text=forest._names.kind is not None)
+        wanted[roles.id] = _text_or_whole(is_text=forest.id_type_ is not int)
     if roles.subject is not None:
-        is_text = any(isinstance(subject, str) for subject in forest._names.rows_of)
-        wanted[roles.subject] = _text_or_whole(is_text) if forest._names.rows_of else _name_type(types[roles.subject])
+        subjects = forest.subjects_
+        is_text = not all(isinstance(subject, int) for subject in subjects)
+        wanted[roles.subject] = _text_or_whole(is_text) if subjects else _name_type(types[roles.subject])
     categories = Known.of(forest, list(features))
     try:
         terms = Terms(known=categories.words(), spelled=spelled_types(types, features))
@@ -138,7 +139,7 @@ def as_input(forest: Any, table: Any) -> Any:
 class Known:
     """The categories that a forest knows of each column, and what comes that is none of them."""
 
-    categories: dict[str, Any]  # arrays of values
+    categories: dict[str, list[Any]]
     n_values: Counter[str] = field(default_factory=Counter)
     n_unknown: Counter[str] = field(default_factory=Counter)
     examples: dict[str, Any] = field(default_factory=dict)
@@ -146,12 +147,12 @@ class Known:
     @classmethod
     def of(cls, forest: Any, names: Sequence[str]) -> Known:
         """Those of a forest whose columns have these names in a source."""
-        pairs = zip(names, forest._columns.categories, strict=True)
-        return cls({name: its.values for name, its in pairs if its is not None})
+        pairs = zip(names, forest.categories_, strict=True)
+        return cls({name: [value for value in its if value is not None] for name, its in pairs if its is not None})
 
     def words(self) -> dict[str, frozenset[str]]:
         """The texts that are values, and not words for a missing one."""
-        return {name: frozenset(its.tolist()) for name, its in self.categories.items() if its.dtype.kind == "U"}
+        return {name: frozenset(its) for name, its in self.categories.items() if is_text(its)}
 
     def see(self, batch: Any) -> None:
         """Count the values of a batch."""
@@ -160,7 +161,7 @@ class Known:
 
         for name, values in self.categories.items():
             present = batch.column(name).drop_null()
-            known = pa.array(values.tolist(), pa.string() if values.dtype.kind == "U" else pa.float64())
+            known = pa.array(values, pa.string() if is_text(values) else pa.float64())
             unknown = present.filter(pc.invert(pc.is_in(present, value_set=known)))
             self.n_values[name] += len(present)
             self.n_unknown[name] += len(unknown)
@@ -291,8 +292,13 @@ def feature_types(forest: Any, types: Types, asked: Asked, where: str) -> dict[s
             f"{where} has {what}, but the forest splits on {counted(forest.n_features_in_, 'column')}"
             + (f": {shown(names, 20)}." if missing else ", which have no names.")
         )
-    texts = [its is not None and its.values.dtype.kind == "U" for its in forest._columns.categories]
-    return {name: pa.string() if is_text else pa.float64() for name, is_text in zip(names, texts, strict=True)}
+    pairs = zip(names, forest.categories_, strict=True)
+    return {name: pa.string() if its is not None and is_text(its) else pa.float64() for name, its in pairs}
+
+
+def is_text(categories: Iterable[Any]) -> bool:
+    """Whether these categories are texts; the missing value is none."""
+    return any(isinstance(value, str) for value in categories)
 
 
 def spelled_types(types: Types, names: Iterable[str]) -> dict[str, Any]:
@@ -405,10 +411,10 @@ def _collected(
             if known is not None:
                 known.see(batch)
             collected.n_rows += batch.num_rows
-            _leave_out_names(collected, categorical, TOO_MANY)
+            _leave_out_names(collected, categorical, lambda n_texts: n_texts > TOO_MANY)
     if collected.n_rows == 0:
         raise InvalidInputError(f"{source.name} has no rows with a label in {roles.target!r}.")
-    _leave_out_names(collected, categorical, max(MANY, collected.n_rows // 10))
+    _leave_out_names(collected, categorical, lambda n_texts: looks_like_names(n_texts, collected.n_rows))
     return collected
 
 
@@ -453,10 +459,10 @@ def require_finite(batch: Any, columns: Iterable[str], numbers: NDArray[np.int64
             )
 
 
-def _leave_out_names(collected: _Collected, categorical: Sequence[str], most: int) -> None:
-    """Leaves out columns of text with more different values than this, which look like names."""
+def _leave_out_names(collected: _Collected, categorical: Sequence[str], is_too_many: Callable[[int], bool]) -> None:
+    """Leaves out columns of text with so many different values that they look like names."""
     for name, column in list(collected.columns.items()):
-        if isinstance(column, Texts) and len(column) > most and name not in categorical:
+        if isinstance(column, Texts) and is_too_many(len(column)) and name not in categorical:
             collected.left_out[name] = f"text that is hardly ever the same (--categorical {name} to use it)"
             del collected.columns[name]
 

@@ -16,7 +16,7 @@ def verify_live(folder: Path, url: str | None, as_json: bool) -> None:
     begin = time.perf_counter()
     with connected_live(folder, url) as live:
         report = live.verify()
-        n_rows = live.status()["rows"]
+        n_rows = live.status()["n_rows"]
     seconds = time.perf_counter() - begin
     problem = None if report.problem is None else with_commands(report.problem)
     present_verification(folder, report.outcome, problem, report.fingerprint, n_rows, seconds, as_json)
@@ -37,7 +37,7 @@ def present_verification(
         "matches": outcome == "exact",
         "outcome": outcome,
         "problem": problem,
-        "rows": n_rows,
+        "n_rows": n_rows,
         "seconds": seconds,
         "fingerprint": fingerprint,
     }

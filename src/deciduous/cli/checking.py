@@ -1,21 +1,25 @@
-"""`deciduous verify`, `deciduous inspect` and `deciduous version`."""
+"""`deciduous verify`, `deciduous inspect`, `deciduous rows` and `deciduous version`."""
 
 from __future__ import annotations
 
 import platform
 import time
 from importlib.metadata import version as version_of
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import shown
 from . import _options as options
 from ._describing import described
-from ._models import loaded_with_rows, working
-from ._output import CHECK_FAILED, JsonOption, present, present_table, size_text
+from ._models import chosen_rows, loaded_with_rows, require_rows_inside, working
+from ._output import CHECK_FAILED, JsonOption, counted, present, present_table, size_text
 from ._outputs import App
 from ._verifying import present_verification, verify_live
+from ._writing import FormatOption, TableOutOption, chosen_format, writing
+
+if TYPE_CHECKING:
+    from ..reports import TrainingRows
 
 app = App()
 
@@ -43,9 +47,9 @@ def verify(
     begin = time.perf_counter()  # without loading
     with working(forest, jobs):
         report = forest.verify()
-    outcome = "exact" if report.difference is None else "broken"
+    outcome = "exact" if report.problem is None else "broken"
     seconds = time.perf_counter() - begin
-    present_verification(model, outcome, report.difference, report.fingerprint, forest.n_rows_, seconds, as_json)
+    present_verification(model, outcome, report.problem, report.fingerprint, forest.n_rows_, seconds, as_json)
 
 
 @app.command(
@@ -80,7 +84,7 @@ def inspect(
         names = result["columns"] or [f"x{i}" for i in range(forest.n_features_in_)]
         result["importances"] = dict(zip(names, forest.feature_importances_.tolist(), strict=True))
     if check:
-        result["problem"] = forest.check()
+        result["problem"] = forest.check().problem
     if ids:
         result["ids"] = forest.ids_.tolist()
     if as_json:
@@ -116,6 +120,59 @@ def _in_words(name: str, value: Any) -> str:
     if isinstance(value, list):
         return shown(value, 10)
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous rows patients.forest --ids 17,42",
+        "deciduous rows patients.forest --subject u-17 -o answer.csv",
+        "deciduous rows patients.forest --ids 17 | sed s/north/south/ | deciduous update patients.forest -",
+    )
+)
+def rows(
+    model: options.ModelArgument,
+    ids: options.IdsOption = None,
+    ids_file: options.IdsFileOption = None,
+    subject: options.SubjectsOption = None,
+    out: TableOutOption = None,
+    format: FormatOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read training rows back, as the model holds them: what to answer somebody who asks what is stored of them.
+
+    On stdout, --json gives JSON lines; with --out, it reports what was done.
+    """
+    require_rows_inside(model)
+    asked, chosen = chosen_rows(ids, ids_file, subject), chosen_format(out, format, as_json)
+    forest = loaded_with_rows(model, 1, "rows")
+    held = forest.rows(**asked.of(forest))
+    with writing(out, chosen) as write:
+        write(_as_batch(held))
+    if out is not None:
+        result = {"model": str(model), "out": str(out), "format": chosen.value, "n_rows": len(held)}
+        present(as_json, result, f"Wrote {counted(len(held), 'row')} to {out}.")
+
+
+def _as_batch(held: TrainingRows) -> Any:
+    """Rows as a record batch, with columns of their own names; `id`, `subject` and `label` as `add` guesses them."""
+    import pyarrow as pa
+
+    about: dict[str, list[Any]] = {"id": _whole_or_text(held.ids)}
+    if any(subject is not None for subject in held.subjects):
+        about["subject"] = _whole_or_text(held.subjects)
+    about["label"] = held.y.tolist()
+    if (held.sample_weight != 1).any():
+        about["weight"] = held.sample_weight.tolist()
+    taken = set(held.feature_names)
+    columns = {name + "_" * (name in taken): values for name, values in about.items()}
+    features = zip(held.feature_names, held.X.T, strict=True)
+    return pa.RecordBatch.from_pydict(columns | {name: pa.array(its, from_pandas=True) for name, its in features})
+
+
+def _whole_or_text(names: list[Any]) -> list[Any]:
+    if all(isinstance(name, int) for name in names if name is not None):
+        return names
+    return [None if name is None else str(name) for name in names]
 
 
 @app.command(epilog=options.examples("deciduous version", "deciduous version --json"))

@@ -31,12 +31,12 @@ UrlOption = Annotated[str | None, typer.Option("--url", help="The database, if i
 
 @app.command(
     epilog=options.examples(
-        "deciduous live init sqlite:///clinic.db clinic.forest --table patients --id id --target readmitted",
-        "deciduous live init postgresql://me@db/clinic clinic.forest --table patients --id id \\",
+        "deciduous live create sqlite:///clinic.db clinic.forest --table patients --id id --target readmitted",
+        "deciduous live create postgresql://me@db/clinic clinic.forest --table patients --id id \\",
         "    --target readmitted --subject person_id --capture",
     )
 )
-def init(
+def create(
     url: Annotated[str, typer.Argument(help="The database, as in sqlite:///clinic.db or postgresql://me@db/clinic.")],
     folder: Annotated[Path, typer.Argument(help="A new folder.")],
     id: Annotated[str, typer.Option("--id", help="The column that names rows.")],
@@ -77,7 +77,7 @@ def init(
     live = LiveForest.create(
         url,
         table=table,
-        source=query,
+        query=query,
         id=id,
         target=target,
         subject=subject,
@@ -89,12 +89,12 @@ def init(
     )
     with live:
         result = {"folder": str(folder), **live.status(), "columns": live.columns}
-        warn_of_labels(target, live.classes_, result["rows"])
+        warn_of_labels(target, live.classes_, result["n_rows"])
     present(
         as_json,
         result,
-        f"Made {folder}: {counted(trees, 'tree')} on {counted(result['rows'], 'row')} of {result['source']}, split on "
-        f"{', '.join(result['columns'])}.",
+        f"Made {folder}: {counted(trees, 'tree')} on {counted(result['n_rows'], 'row')} of {result['source']}, "
+        f"split on {', '.join(result['columns'])}.",
         f"Fingerprint {result['fingerprint']}.",
     )
 
@@ -144,7 +144,7 @@ def watch(
 ) -> None:
     """Sync whenever the table changes, with one line for each sync that found something, until Ctrl-C.
 
-    With PostgreSQL and --capture (see init) the triggers tell; else the database is looked at every few seconds.
+    With PostgreSQL and --capture (see create) the triggers tell; else the database is looked at every few seconds.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
     with opened_live(folder, url) as live:
@@ -195,7 +195,7 @@ def capture(
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Install triggers that note ids of changed rows, as `init --capture` does, or remove them.
+    """Install triggers that note ids of changed rows, as `create --capture` does, or remove them.
 
     Either way gives the same forest. Without triggers each sync compares the whole table.
     """
@@ -258,8 +258,8 @@ def _receipt_cells(receipt: Receipt) -> list[str]:
         str(receipt.number),
         receipt.kind,
         receipt.time,
-        "" if receipt.rows is None else f"{receipt.rows:,}",
-        f"+{receipt.added} -{receipt.deleted} ~{receipt.updated}",
+        "" if receipt.n_rows is None else f"{receipt.n_rows:,}",
+        f"+{receipt.n_added} -{receipt.n_deleted} ~{receipt.n_updated}",
         ", ".join(receipt.requests),
         (receipt.after or "")[:16],
     ]
@@ -377,9 +377,9 @@ def _sync_as_dict(report: SyncReport) -> dict[str, Any]:
 
 def _sync_line(report: SyncReport) -> str:
     time = f"{report.receipts[-1].time} " if report.receipts else ""
-    what = f"+{report.added} -{report.deleted} ~{report.updated}" if report.receipts else "no change"
+    what = f"+{report.n_added} -{report.n_deleted} ~{report.n_updated}" if report.receipts else "no change"
     remains = f" {with_commands(report.remains)}" if report.remains else ""
     return (
-        f"{time}{what}, {counted(report.rows, 'row')}, by {report.method} in {report.seconds:.2f} s, "
+        f"{time}{what}, {counted(report.n_rows, 'row')}, by {report.method} in {report.seconds:.2f} s, "
         f"fingerprint {report.fingerprint}.{remains}"
     )

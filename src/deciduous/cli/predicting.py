@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from .._container import replacing
 from ..errors import InvalidInputError
 from . import _options as options
 from ._csv import CsvForm
@@ -34,19 +28,9 @@ from ._rows import (
     spelled_types,
 )
 from ._values import MisfitError
+from ._writing import FormatOption, TableOutOption, chosen_format, writing
 
 app = App()
-
-
-class Format(StrEnum):
-    """How predictions are written."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-
-
-SUFFIXES = {".csv": Format.csv, ".jsonl": Format.jsonl, ".ndjson": Format.jsonl, ".parquet": Format.parquet}
 
 
 @app.command(
@@ -59,10 +43,8 @@ SUFFIXES = {".csv": Format.csv, ".jsonl": Format.jsonl, ".ndjson": Format.jsonl,
 def predict(
     model: options.AnyModelArgument,
     data: options.DataArgument,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write. Default: stdout.")] = None,
-    format: Annotated[
-        Format | None, typer.Option("--format", help="Default: by the name of the file; CSV on stdout.")
-    ] = None,
+    out: TableOutOption = None,
+    format: FormatOption = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the share of each class.")] = False,
     id: options.IdOption = None,
     table: options.TableOption = None,
@@ -78,29 +60,17 @@ def predict(
     Columns are found by name. Predictions have the id of the row, or its number. On stdout, --json gives JSON lines;
     with --out, it reports what was done.
     """
-    chosen = _format(out, format, as_json)
+    chosen = chosen_format(out, format, as_json)
     forest = loaded(model, jobs)
     source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
-    with working(forest, jobs), _writing(out, chosen) as write:
+    with working(forest, jobs), writing(out, chosen) as write:
         n_rows = 0
         for predictions in _predictions(forest, source, Asked(id=id), proba):
             write(predictions)
             n_rows += predictions.num_rows
     if out is not None:
-        result = {"model": str(model), "out": str(out), "format": chosen.value, "rows": n_rows}
+        result = {"model": str(model), "out": str(out), "format": chosen.value, "n_rows": n_rows}
         present(as_json, result, f"Wrote {counted(n_rows, 'prediction')} to {out}.")
-
-
-def _format(out: Path | None, given: Format | None, as_json: bool) -> Format:
-    if out is None:
-        chosen = given or (Format.jsonl if as_json else Format.csv)
-        if chosen is Format.parquet:
-            raise typer.BadParameter("Parquet is not written to stdout. Name a file with --out.")
-        return chosen
-    chosen_or_none = given or SUFFIXES.get(out.suffix.lower())
-    if chosen_or_none is None:
-        raise typer.BadParameter(f"Say how to write {out} with --format: csv, jsonl or parquet.")
-    return chosen_or_none
 
 
 def _predictions(forest: Any, source: Source, asked: Asked, proba: bool) -> Iterator[Any]:
@@ -149,50 +119,3 @@ def _as_it_is(kind: Any) -> Any:
     import pyarrow as pa
 
     return pa.int64() if pa.types.is_integer(kind) else pa.string()
-
-
-# ------------------------------------------------------------------------------------------------------------- writing
-
-
-@contextmanager
-def _writing(out: Path | None, chosen: Format) -> Iterator[Any]:
-    """Something that writes record batches, to a file that is there as a whole or not at all."""
-    if out is None:
-        with _writer(sys.stdout.buffer, chosen) as write:
-            yield write
-        sys.stdout.buffer.flush()
-        return
-    with replacing(out) as descriptor, open(descriptor, "wb", closefd=False) as file, _writer(file, chosen) as write:
-        yield write
-
-
-@contextmanager
-def _writer(file: BinaryIO, chosen: Format) -> Iterator[Any]:
-    if chosen is Format.jsonl:
-        yield lambda batch: _write_lines(file, batch)
-        return
-    writer: Any = None
-
-    def write(batch: Any) -> None:
-        nonlocal writer
-        writer = writer or _columns_writer(file, chosen, batch.schema)
-        writer.write_batch(batch)
-
-    try:
-        yield write
-    finally:
-        if writer is not None:
-            writer.close()
-
-
-def _columns_writer(file: BinaryIO, chosen: Format, schema: Any) -> Any:
-    from pyarrow import csv, parquet
-
-    if chosen is Format.parquet:
-        return parquet.ParquetWriter(file, schema)
-    return csv.CSVWriter(file, schema, write_options=csv.WriteOptions(quoting_style="needed"))
-
-
-def _write_lines(file: BinaryIO, batch: Any) -> None:
-    for row in batch.to_pylist():
-        file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")

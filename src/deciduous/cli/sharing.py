@@ -38,18 +38,18 @@ def freeze(model: options.AnyModelArgument, out: OutOption, as_json: JsonOption 
     """
     frozen = loaded_with_rows(model, 1, "freeze").freeze()
     frozen.save(out)
-    size = frozen.size()
+    size = frozen.memory_usage()
     result = {
         "model": str(model),
         "out": str(out),
-        "trees": size.n_trees,
-        "nodes": size.n_nodes,
-        "bytes": size.bytes_stored,
+        "n_trees": size.n_trees,
+        "n_nodes": size.n_nodes,
+        "bytes": size.stored,
     }
     present(
         as_json,
         result,
-        f"Wrote {out} ({size_text(size.bytes_stored)}): {counted(size.n_trees, 'tree')} of "
+        f"Wrote {out} ({size_text(size.stored)}): {counted(size.n_trees, 'tree')} of "
         f"{counted(size.n_nodes, 'node')}, without training rows.",
     )
 

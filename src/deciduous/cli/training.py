@@ -173,10 +173,10 @@ def _fit_and_save(
     n_trees = forest.n_estimators
     result = {
         "model": str(out),
-        "rows": n_rows,
-        "columns": n_columns,
+        "n_rows": n_rows,
+        "n_columns": n_columns,
         "classes": forest.classes_.tolist(),
-        "trees": n_trees,
+        "n_trees": n_trees,
         "target": rows.roles.target,
         "id": rows.roles.id,
         "subject": rows.roles.subject,

@@ -1,4 +1,4 @@
-"""`deciduous delete`, `deciduous add` and `deciduous cost`."""
+"""`deciduous delete`, `deciduous add`, `deciduous update` and `deciduous cost`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
 
-from ..errors import shown
+from ..errors import InvalidInputError, shown
 from . import _options as options
 from ._csv import CsvForm
 from ._models import changing, chosen_rows, loaded_with_rows, names_of, working
 from ._output import JsonOption, counted, present
 from ._outputs import App
-from ._reading import source_of
-from ._rows import rows_for
+from ._reading import Source, source_of
+from ._rows import Asked, Rows, rows_for
 
 if TYPE_CHECKING:
+    from ..forest import DareForestClassifier
     from ..reports import UpdateReport
 
 app = App()
@@ -85,16 +87,62 @@ def add(
     Columns are found by name; others are ignored. Without a column of ids, rows get fresh numbers.
     """
     asked = options.asked_columns(target, id, subject, None, drop, number_rows)
+    source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
     with changing(model):
         forest = loaded_with_rows(model, jobs, "add")
-        rows = rows_for(forest, source_of(data, table, query, CsvForm.checked(sep, decimal, encoding)), asked)
-        if rows.ids is not None and forest._names.kind == "u":
-            rows.ids = names_of(forest, rows.ids)
+        rows = _rows_for(forest, source, asked)
 
         def work() -> UpdateReport:
             return forest.add(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
 
         _update(forest, work, "Added", out or model, jobs, as_json, names_fresh=rows.ids is None)
+
+
+@app.command(
+    epilog=options.examples(
+        "deciduous update patients.forest corrected.csv",
+        "deciduous rows patients.forest --ids 17 | sed s/north/south/ | deciduous update patients.forest -",
+    )
+)
+def update(
+    model: options.ModelArgument,
+    data: options.DataArgument,
+    target: options.TargetOption = None,
+    id: options.IdOption = None,
+    subject: options.SubjectOption = None,
+    drop: options.DropOption = None,
+    table: options.TableOption = None,
+    query: options.QueryOption = None,
+    sep: options.SepOption = None,
+    decimal: options.DecimalOption = None,
+    encoding: options.EncodingOption = None,
+    out: OutOption = None,
+    jobs: options.JobsOption = -1,
+    as_json: JsonOption = False,
+) -> None:
+    """Replace rows of a model by corrected ones, as if these had been there from the start, and write the model anew.
+
+    Rows whose ids the model holds are replaced, with label and subject; others are added.
+    """
+    asked = options.asked_columns(target, id, subject, None, drop)
+    source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
+    with changing(model):
+        forest = loaded_with_rows(model, jobs, "update")
+        rows = _rows_for(forest, source, asked)
+        if rows.ids is None:
+            raise InvalidInputError("Say which rows are replaced: name the column of ids with --id.")
+
+        def work() -> UpdateReport:
+            return forest.update(rows.table, rows.labels, rows.ids, subjects=rows.subjects)
+
+        _update(forest, work, "Updated", out or model, jobs, as_json)
+
+
+def _rows_for(forest: DareForestClassifier, source: Source, asked: Asked) -> Rows:
+    rows = rows_for(forest, source, asked)
+    if rows.ids is not None and forest.id_type_ is UUID:
+        rows.ids = names_of(forest, rows.ids)
+    return rows
 
 
 @app.command(
@@ -108,7 +156,9 @@ def cost(
     ids: options.IdsOption = None,
     ids_file: options.IdsFileOption = None,
     subject: options.SubjectsOption = None,
-    each: Annotated[bool, typer.Option("--each", help="For each row, as if it alone were deleted.")] = False,
+    each: Annotated[
+        bool, typer.Option("--each", help="For each row, or subject, as if it alone were deleted.")
+    ] = False,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
@@ -123,9 +173,9 @@ def cost(
                 as_json, _as_dict(report), f"Deleting {counted(report.n_rows, 'row')} would take: {_in_words(report)}"
             )
             return
-        named = rows["ids"] if "ids" in rows else forest.ids_of(rows["subjects"])
-        costs = forest.deletion_costs(named).tolist()
-    by_row = [{"id": name, "rows_retrained": n} for name, n in zip(named, costs, strict=True)]
+        costs = forest.deletion_costs(**rows).tolist()
+    kind, named = ("id", rows["ids"]) if "ids" in rows else ("subject", rows["subjects"])
+    by_row = [{kind: name, "n_rows_retrained": n} for name, n in zip(named, costs, strict=True)]
     present(
         as_json,
         {"costs": by_row},
@@ -152,7 +202,7 @@ def _update(
     result = {
         "model": str(out),
         **_as_dict(report),
-        "rows_left": forest.n_rows_,
+        "n_rows_left": forest.n_rows_,
         "seconds": seconds,
         "fingerprint": fingerprint,
     }
@@ -167,10 +217,10 @@ def _update(
 
 def _as_dict(report: UpdateReport) -> dict[str, Any]:
     return {
-        "rows": report.n_rows,
+        "n_rows": report.n_rows,
         "ids": list(report.ids[:SHOWN_IDS]),
-        "nodes_rebuilt": report.n_nodes_rebuilt,
-        "rows_retrained": report.n_rows_retrained,
+        "n_nodes_rebuilt": report.n_nodes_rebuilt,
+        "n_rows_retrained": report.n_rows_retrained,
     }
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .live_forest import LiveForest
     from .receipts import Receipt
     from .record import read_record
-    from .reports import ErasureReport, LiveVerification, SyncReport
+    from .reports import ErasureReport, LiveVerifyReport, SyncReport
     from .requests import Request, Requests
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "ForestView",
     "HandedOver",
     "LiveForest",
-    "LiveVerification",
+    "LiveVerifyReport",
     "Receipt",
     "Request",
     "Requests",
@@ -38,7 +38,7 @@ _HOMES = {
     "ForestView": "connecting",
     "HandedOver": "connecting",
     "LiveForest": "live_forest",
-    "LiveVerification": "reports",
+    "LiveVerifyReport": "reports",
     "Receipt": "receipts",
     "Request": "requests",
     "Requests": "requests",

@@ -8,11 +8,11 @@ from typing import Any
 
 from .. import errors
 from .receipts import Receipt
-from .reports import ErasureReport, LiveVerification, SyncReport
+from .reports import ErasureReport, LiveVerifyReport, SyncReport
 from .requests import Request
 
 VALUES: dict[str, Callable[..., Any]] = {
-    its.__name__: its for its in (ErasureReport, LiveVerification, Receipt, Request, SyncReport)
+    its.__name__: its for its in (ErasureReport, LiveVerifyReport, Receipt, Request, SyncReport)
 }
 ERRORS = {
     its.__name__: its

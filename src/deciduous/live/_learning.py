@@ -8,12 +8,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from .._columns import looks_like_names
 from ..errors import InvalidInputError, shown
 from ._rows import NAMES, NUMBERS
 from ._settings import LiveColumn, Settings
 from ._source import Source
 
-MANY = 50  # more different texts than this, in more than a tenth of the rows, are names or dates, not categories
 AUTO = "auto"
 
 
@@ -117,7 +117,7 @@ def _column(name: str, seen: _Seen, is_chosen: bool, listed: list[Any] | None, n
     _require_categories(name, types)
     has_missing = type(None) in seen.types
     values = sorted(seen.texts - {None})
-    if not is_chosen and len(values) > max(MANY, n_rows // 10):
+    if not is_chosen and looks_like_names(len(values), n_rows):
         raise InvalidInputError(
             f"Column {name!r} holds text with {len(values)} different values in {n_rows} rows: names or dates, "
             "it seems, and not categories. Leave it out with `columns=`, turn it into numbers in a view, or name it in "

@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from .._columns import encoded_column
 from .._row_names import RowNames, are_distinct, text_of
 from .._validation import class_keys
 from ..errors import InvalidInputError, SchemaChangedError
@@ -63,6 +64,7 @@ class Encoder:
         self.settings = settings
         self._key = key
         self._names = RowNames(settings.id_kind)
+        self._features = settings.features()
 
     def encoded(self, rows: Sequence[Sequence[Any]]) -> EncodedRows:
         """Rows of one batch."""
@@ -84,8 +86,26 @@ class Encoder:
         n_rows = len(columns[0])
         matrix = np.empty((n_rows, len(self.settings.columns)), dtype=np.float32)
         for place, (column, values) in enumerate(zip(self.settings.columns, columns, strict=True)):
-            matrix[:, place] = _numbers(column, values) if column.categories is None else _numbered(column, values)
+            _require_values(column, values)
+            matrix[:, place] = self._numbers(place, values)
         return matrix
+
+    def _numbers(self, place: int, values: Sequence[Any]) -> NDArray[np.float32]:
+        """A column as the estimator encodes it, but for values that look like the stand-in of a forgotten name."""
+        column = self.settings.columns[place]
+        given = np.empty(len(values), dtype=object)  # NumPy would look into values that are lists
+        given[:] = values
+        try:
+            numbers = encoded_column(given, self._features.categories[place], place, column.name)
+        except InvalidInputError:  # whose message names the value
+            raise InvalidInputError(
+                f"Column {column.name!r} holds a number that is infinite or too large for 32 bits. Nothing was "
+                "changed. Use NULL for missing values, or scale the column in a view."
+            ) from None
+        forgotten = [number for number, name in enumerate(column.categories or ()) if name is None]
+        if forgotten:
+            numbers[np.isin(numbers, forgotten)] = np.nan
+        return numbers
 
     def core_ids(self, ids: Sequence[Any]) -> NDArray[np.int64]:
         """The core's ids of rows."""
@@ -176,37 +196,11 @@ def _plain_number(name: str, value: Any) -> Any:
     return int(value)
 
 
-def _numbers(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:
-    """A column of numbers, by way of doubles; missing values are NaN."""
-    _require_types(column.name, values, is_text=False)
-    try:
-        with np.errstate(over="ignore"):
-            numbers = np.array(values, dtype=np.float64).astype(np.float32)
-    except OverflowError:
-        numbers = np.array([np.inf], dtype=np.float32)
-    if np.isinf(numbers).any():
-        raise InvalidInputError(
-            f"Column {column.name!r} holds a number that is infinite or too large for 32 bits. Nothing was changed. "
-            "Use NULL for missing values, or scale the column in a view."
-        )
-    return numbers
-
-
-def _numbered(column: LiveColumn, values: Sequence[Any]) -> NDArray[np.float32]:
-    """A column of categories, as their numbers; NaN for what is none of them."""
-    categories = column.categories or ()
-    kinds = {type(name) for name in categories if name is not None}
-    if kinds:  # with the last name the kind is forgotten, too
+def _require_values(column: LiveColumn, values: Sequence[Any]) -> None:
+    """Raises if a column holds something else than before. With the last name of a category its kind is forgotten."""
+    kinds = {type(name) for name in column.categories or () if name is not None}
+    if kinds or column.categories is None:
         _require_types(column.name, values, is_text=str in kinds)
-    number_of: dict[Any, float] = {value: number for number, value in enumerate(categories) if value is not None}
-    if column.has_missing:
-        number_of[None] = len(categories)
-    try:
-        return np.array([number_of.get(value, np.nan) for value in values], dtype=np.float32)
-    except TypeError:
-        raise SchemaChangedError(
-            column.name, "holds lists or other values that cannot be categories", "Convert it, for example in a view."
-        ) from None
 
 
 def _require_types(name: str, values: Sequence[Any], is_text: bool) -> None:

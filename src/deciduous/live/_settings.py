@@ -6,12 +6,15 @@ A forest is a function of these and of the rows of the table, so this is all tha
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from typing import Any, Self
 
+from .._columns import Categories, Columns
 from . import _digests
 
 CAPTURES = "captures"  # the only setting that changes with time, beside names that are forgotten
 Category = str | int | float | bool
+FORGOTTEN = 2**52  # from here on, stand-ins for categories that are numbers: exact in every type that has any
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,17 @@ class LiveColumn:
     def n_attributes(self) -> int:
         """How many attributes the trees see."""
         return 1 if self.categories is None else len(self.categories) + self.has_missing
+
+    def listed(self) -> list[Any] | None:
+        """The categories as the estimator takes them, with something else in the place of forgotten names."""
+        if self.categories is None:
+            return None
+        is_text = all(isinstance(name, str) for name in self.categories if name is not None)
+        stand_ins = (f"(forgotten {n})" if is_text else FORGOTTEN + n for n in count())
+        free = (value for value in stand_ins if value not in self.categories)
+        # By its place, so that a name that is forgotten does not move the others.
+        values = [stand_in if name is None else name for name, stand_in in zip(self.categories, free, strict=False)]
+        return [*values, *[None] * self.has_missing]
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,13 @@ class Settings:
         """All columns that are read, in the order in which rows have them."""
         people = [] if self.subject is None else [self.subject]
         return [self.id, self.target, *people, *(column.name for column in self.columns)]
+
+    def features(self) -> Columns:
+        """The columns that trees split on, with their categories, as the estimator knows them."""
+        listed = ((column.name, column.listed()) for column in self.columns)
+        return Columns(
+            tuple(None if its is None else Categories.given(its, f"column {name!r}") for name, its in listed)
+        )
 
     @property
     def source_name(self) -> str:

@@ -87,7 +87,7 @@ class Source:
 
     def __init__(self, engine: sa.Engine, table: str | None, query: str | None) -> None:
         if (table is None) == (query is None):
-            raise InvalidInputError("Give either `table`, the name of a table or view, or `source`, a query.")
+            raise InvalidInputError("Give either `table`, the name of a table or view, or `query`.")
         self.engine = engine
         self.is_sqlite = engine.dialect.name == "sqlite"
         self._query = None if query is None else _as_text(query)

@@ -37,7 +37,7 @@ CREATE TABLE present (
 );
 """
 STATEMENTS = [statement.strip() for statement in SCHEMA.split(";") if statement.strip()]
-VERSION = 2
+VERSION = 3
 PATIENCE = 30.0  # seconds that somebody else may have the file locked
 REASONS = {  # what the system said to SQLite
     sqlite3.SQLITE_FULL: errno.ENOSPC,

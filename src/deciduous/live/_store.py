@@ -114,7 +114,7 @@ class Store(Kept):
             n_buckets = self.state.n_buckets
             try:
                 index = RowIndex.read(self._folder, self.state.buckets(), n_buckets)
-                if len(index) != self.state.last_change().rows:
+                if len(index) != self.state.last_change().n_rows:
                     raise CorruptModelError("the index has not as many rows as the newest receipt tells of")
                 self._index = index, False
             except (FileNotFoundError, CorruptModelError):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._columns import Categories, Coded, Columns
+from .._columns import Coded
 from .._state import arguments_from, arguments_state
 from ..forest import DareForestClassifier
 from ._rows import EncodedRows
-from ._settings import LiveColumn, Settings
+from ._settings import Settings
 
 NO_TEXT, NO_NUMBER = "", 0  # labels of the kinds that there are
-FORGOTTEN = 2**52  # from here on, stand-ins for categories that are numbers: exact in every type that has any
 
 
 def resolved_params(forest: DareForestClassifier) -> dict[str, Any]:
@@ -33,20 +31,9 @@ def estimator_of(settings: Settings) -> DareForestClassifier:
 
 def with_categories(estimator: DareForestClassifier, settings: Settings) -> DareForestClassifier:
     """The same estimator, with the categories of these settings."""
-    choice = {column.name: _listed(column) for column in settings.columns if column.categories is not None}
+    choice = {column.name: column.listed() for column in settings.columns if column.categories is not None}
     estimator.set_params(categorical_features=choice or None)
     return estimator
-
-
-def _listed(column: LiveColumn) -> list[Any]:
-    """The categories as the estimator takes them, with something that no row has in the place of forgotten names."""
-    names = column.categories or ()
-    is_text = all(isinstance(name, str) for name in names if name is not None)
-    stand_ins = (f"(forgotten {n})" if is_text else FORGOTTEN + n for n in count())
-    free = (value for value in stand_ins if value not in names)
-    # By its place, so that a name that is forgotten does not move the others.
-    values = [stand_in if name is None else name for name, stand_in in zip(names, free, strict=False)]
-    return [*values, *[None] * column.has_missing]
 
 
 def fitted(estimator: DareForestClassifier, settings: Settings, rows: EncodedRows) -> DareForestClassifier:
@@ -63,30 +50,16 @@ def fitted(estimator: DareForestClassifier, settings: Settings, rows: EncodedRow
 
 def name_columns(forest: DareForestClassifier, settings: Settings) -> DareForestClassifier:
     """Let a forest know its columns and categories by the names of these settings, and by no others."""
-    coded = _coded(settings, np.empty((0, len(settings.columns)), dtype=np.float32))
-    with_categories(forest, settings)
-    known = arguments_state(forest.get_params())["categorical_features"]
-    forest._arguments = forest._arguments | {"categorical_features": known}  # or its file would name those of the fit
-    forest.feature_names_in_ = np.array(coded.names, dtype=object)
-    forest._columns = coded.columns
-    return forest
-
-
-def rows_for(forest: DareForestClassifier, matrix: NDArray[np.float32]) -> Any:
-    """Encoded rows, as the methods of a forest take them."""
-    return Coded(matrix, forest.feature_names_in_, forest._columns)
+    columns = settings.columns
+    return forest.rename_columns([column.name for column in columns], [column.listed() for column in columns])
 
 
 def _coded(settings: Settings, matrix: NDArray[np.float32]) -> Coded:
-    categories = (
-        None if column.categories is None else Categories.given(_listed(column), f"column {column.name!r}")
-        for column in settings.columns
-    )
-    return Coded(matrix, [column.name for column in settings.columns], Columns(tuple(categories)))
+    return Coded(matrix, [column.name for column in settings.columns], settings.features())
 
 
 def without_idle_classes(forest: DareForestClassifier) -> DareForestClassifier:
     """The same forest, without labels that no row has: they are something of rows that are gone."""
-    if (forest._forest.class_totals() > 0).all():
+    if all(forest.class_counts_.values()):
         return forest
     return DareForestClassifier.from_bytes(forest.to_bytes(), forest.n_jobs, math.inf)  # which knows no others

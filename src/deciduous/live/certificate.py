@@ -72,7 +72,7 @@ def certificate(
 
 
 def _title(receipt: Receipt) -> str:
-    if (receipt.requests and receipt.kind != NOTHING_LEFT) or receipt.deleted:
+    if (receipt.requests and receipt.kind != NOTHING_LEFT) or receipt.n_deleted:
         return "Certificate of erasure"
     other = {
         CREATED: "Certificate of training",
@@ -97,15 +97,15 @@ def _plain(receipt: Receipt) -> str:
         others = f" and {more:,} more" if more > 0 else ""
         return f"The data of {people}{others}, is no longer part of this model."
     if receipt.kind == CREATED:
-        return f"This model was trained for the first time, on {_rows(receipt.added)}."
+        return f"This model was trained for the first time, on {_rows(receipt.n_added)}."
     if receipt.kind == RECOVERED:
         return "This model was trained anew from its table, after files of it had been lost."
-    if receipt.deleted:
-        them = "is" if receipt.deleted == 1 else "are"
-        return f"{_rows(receipt.deleted).capitalize()} of the table {them} no longer part of this model."
-    if receipt.updated:
-        return f"The former values of {_rows(receipt.updated)} of the table are no longer part of this model."
-    return f"{_rows(receipt.added).capitalize()} came to this model."
+    if receipt.n_deleted:
+        them = "is" if receipt.n_deleted == 1 else "are"
+        return f"{_rows(receipt.n_deleted).capitalize()} of the table {them} no longer part of this model."
+    if receipt.n_updated:
+        return f"The former values of {_rows(receipt.n_updated)} of the table are no longer part of this model."
+    return f"{_rows(receipt.n_added).capitalize()} came to this model."
 
 
 def _deeds(receipt: Receipt, requests: Sequence[Request]) -> list[tuple[str, str]]:
@@ -115,11 +115,11 @@ def _deeds(receipt: Receipt, requests: Sequence[Request]) -> list[tuple[str, str
     ]
     if len(requests) > MOST_LISTED:
         lines.append(("", f"and {len(requests) - MOST_LISTED:,} more requests: see the receipt"))
-    if receipt.rows is not None:
-        counts = f"{receipt.deleted:,} deleted, {receipt.updated:,} updated, {receipt.added:,} added"
-        lines.append(("Rows", f"{counts}; {receipt.rows:,} now"))
-    if receipt.people_erased or receipt.people_changed:
-        people = f"{receipt.people_erased:,} erased in full, {receipt.people_changed:,} erased or changed in part"
+    if receipt.n_rows is not None:
+        counts = f"{receipt.n_deleted:,} deleted, {receipt.n_updated:,} updated, {receipt.n_added:,} added"
+        lines.append(("Rows", f"{counts}; {receipt.n_rows:,} now"))
+    if receipt.n_people_erased or receipt.n_people_changed:
+        people = f"{receipt.n_people_erased:,} erased in full, {receipt.n_people_changed:,} erased or changed in part"
         lines.append(("People", people))
     if receipt.reason is not None:
         lines.append(("Remark", escape(receipt.reason)))

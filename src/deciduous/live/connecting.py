@@ -21,7 +21,7 @@ from ._training import name_columns
 from .live_forest import LiveForest
 from .receipts import Receipt
 from .record import Record
-from .reports import ErasureReport, LiveVerification, SyncReport
+from .reports import ErasureReport, LiveVerifyReport, SyncReport
 from .requests import DUE_DAYS, Request
 
 TRIES = 10  # the folder may be opened, closed and changed in between
@@ -51,9 +51,9 @@ class HandedOver:
         report: ErasureReport = self._do("erase", subject=_plain(subject), **options)
         return report
 
-    def verify(self) -> LiveVerification:
+    def verify(self) -> LiveVerifyReport:
         """Check the chain of receipts, train anew from the table, and compare."""
-        verification: LiveVerification = self._do("verify")
+        verification: LiveVerifyReport = self._do("verify")
         return verification
 
     def store(self) -> None:

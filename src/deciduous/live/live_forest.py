@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._columns import Coded
 from .._progress import bar
 from ..errors import FolderBusyError, FolderError, InvalidInputError
 from ..forest import DareForestClassifier
@@ -33,14 +34,13 @@ from ._training import (
     fitted,
     name_columns,
     resolved_params,
-    rows_for,
     with_categories,
     without_idle_classes,
 )
 from ._watching import waiting_for_changes
 from .receipts import CREATED, RECOVERED, SYNCED, Receipt
 from .record import Effect, Record
-from .reports import BROKEN, EXACT, STALE, ErasureReport, LiveVerification, SyncReport
+from .reports import BROKEN, EXACT, STALE, ErasureReport, LiveVerifyReport, SyncReport
 from .requests import DUE_DAYS, Requests
 
 REBUILT = "rebuilt"
@@ -107,7 +107,7 @@ class LiveForest(TableModel):
         url: str,
         *,
         table: str | None = None,
-        source: str | None = None,
+        query: str | None = None,
         id: str,
         target: str,
         subject: str | None = None,
@@ -126,7 +126,7 @@ class LiveForest(TableModel):
             used, and not stored.
         table : str, optional
             The table or view, with its schema if it needs one.
-        source : str, optional
+        query : str, optional
             A query, instead of a table.
         id : str
             The column that names rows: unique integers, strings or UUIDs.
@@ -148,7 +148,7 @@ class LiveForest(TableModel):
         arguments = dict(params or {})
         choice = categorical_choice(arguments.pop("categorical_features", None))
         estimator = DareForestClassifier(**({"verbose": verbose} | arguments))
-        origin = Source(connected(url), table, source)
+        origin = Source(connected(url), table, query)
         if capture:
             require_capturable(origin)
         purposes = (id, target, subject)
@@ -158,7 +158,7 @@ class LiveForest(TableModel):
             with origin.reading() as connection:
                 names = feature_names(origin.column_names(connection), columns, purposes)
                 features = tuple(map(LiveColumn, names))
-                asked = Settings(stored_url(url), table, source, *purposes, features, columns is None)
+                asked = Settings(stored_url(url), table, query, *purposes, features, columns is None)
                 settings, n_rows = learned(origin, connection, asked, choice)
                 comparison = Comparison(np.empty(0, dtype=ROW), settings)
                 with bar("Reading", n_rows, verbose > 0, "rows") as report:
@@ -280,10 +280,10 @@ class LiveForest(TableModel):
         remains = self._cleared(finding)
         return SyncReport(
             receipts=receipts,
-            rows=len(self._store.index),
-            added=sum(receipt.added for receipt in receipts),
-            deleted=sum(receipt.deleted for receipt in receipts),
-            updated=sum(receipt.updated for receipt in receipts),
+            n_rows=len(self._store.index),
+            n_added=sum(receipt.n_added for receipt in receipts),
+            n_deleted=sum(receipt.n_deleted for receipt in receipts),
+            n_updated=sum(receipt.n_updated for receipt in receipts),
             fingerprint=fingerprint,
             method=REBUILT if known is None else finding.method,
             seconds=time.monotonic() - begin,
@@ -309,7 +309,8 @@ class LiveForest(TableModel):
         changes, rows = finding.changes, finding.changes.to_learn
         if changes or len(rows):
             ids = rows.known["id"]
-            forest.update(rows_for(forest, rows.matrix), rows.labels, ids, delete=changes.to_forget)
+            coded: Any = Coded(rows.matrix)
+            forest.update(coded, rows.labels, ids, delete=changes.to_forget)
         return without_idle_classes(forest)
 
     def _trained(self, finding: Finding) -> DareForestClassifier:
@@ -343,18 +344,18 @@ class LiveForest(TableModel):
             _clock.now().isoformat(),
             settings.source_name,
             requests=effect.applied,
-            rows=len(self._store.index) + changes.n_added - changes.n_deleted,
-            added=changes.n_added,
-            deleted=changes.n_deleted,
-            updated=changes.n_updated,
-            people_erased=effect.n_erased,
-            people_changed=effect.n_changed,
+            n_rows=len(self._store.index) + changes.n_added - changes.n_deleted,
+            n_added=changes.n_added,
+            n_deleted=changes.n_deleted,
+            n_updated=changes.n_updated,
+            n_people_erased=effect.n_erased,
+            n_people_changed=effect.n_changed,
             before=former.forest,
             after=opening.forest,
             parameters=opening.parameters(definition),
         )
         if self._store.index_is_lost:  # and so every row seems to be new
-            receipt = replace(receipt, kind=RECOVERED, added=0, reason=NOT_COUNTED)
+            receipt = replace(receipt, kind=RECOVERED, n_added=0, reason=NOT_COUNTED)
         return self._store.commit(
             changes.gone["id"],
             changes.added.known,
@@ -488,7 +489,7 @@ class LiveForest(TableModel):
         """
         return self._record.certificate(number, organisation)
 
-    def verify(self) -> LiveVerification:
+    def verify(self) -> LiveVerifyReport:
         """Check the chain of receipts, train anew from the table, and compare. Costs as much as `create`.
 
         If all is well, applied requests are verified from now on.
@@ -496,11 +497,11 @@ class LiveForest(TableModel):
         with self._turn():
             problem, n_receipts = self._record.check()
             if problem is not None:
-                return LiveVerification(BROKEN, problem, None, n_receipts)
+                return LiveVerifyReport(problem, None, BROKEN, n_receipts)
             outcome, problem, fingerprint = self._refitted()
             if outcome == EXACT:
                 self._record.note_verification(len(self._store.index))
-            return LiveVerification(outcome, problem, fingerprint, n_receipts)
+            return LiveVerifyReport(problem, fingerprint, outcome, n_receipts)
 
     def _refitted(self) -> tuple[str, str | None, str | None]:
         """How the forest compares with the table, what is wrong with it, and the fingerprint of a fresh fit."""
@@ -560,8 +561,8 @@ def _first_receipt(settings: Settings, n_rows: int, opening: Opening) -> Receipt
         CREATED,
         _clock.now().isoformat(),
         settings.source_name,
-        rows=n_rows,
-        added=n_rows,
+        n_rows=n_rows,
+        n_added=n_rows,
         after=opening.forest,
         parameters=opening.parameters(settings.definition()),
     )

@@ -36,12 +36,12 @@ class Receipt:
     due: str | None = None
     subject: str | None = None
     idempotency: str | None = None
-    rows: int | None = None
-    added: int = 0
-    deleted: int = 0
-    updated: int = 0
-    people_erased: int = 0
-    people_changed: int = 0
+    n_rows: int | None = None
+    n_added: int = 0
+    n_deleted: int = 0
+    n_updated: int = 0
+    n_people_erased: int = 0
+    n_people_changed: int = 0
     before: str | None = None
     after: str | None = None
     parameters: str | None = None
@@ -137,12 +137,12 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "due": _or_none(is_time),
     "subject": _or_none(_is_digest),
     "idempotency": _or_none(_is_digest),
-    "rows": _or_none(_is_count),
-    "added": _is_count,
-    "deleted": _is_count,
-    "updated": _is_count,
-    "people_erased": _is_count,
-    "people_changed": _is_count,
+    "n_rows": _or_none(_is_count),
+    "n_added": _is_count,
+    "n_deleted": _is_count,
+    "n_updated": _is_count,
+    "n_people_erased": _is_count,
+    "n_people_changed": _is_count,
     "before": _or_none(_is_digest),
     "after": _or_none(_is_digest),
     "parameters": _or_none(_is_digest),
@@ -151,10 +151,10 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "chain": _is_digest,
 }
 NEEDED = {
-    CREATED: ("rows", "after", "parameters"),
-    SYNCED: ("rows", "before", "after", "parameters"),
-    RECOVERED: ("rows", "before", "after", "parameters", "reason"),
-    VERIFIED: ("rows", "after", "parameters"),
+    CREATED: ("n_rows", "after", "parameters"),
+    SYNCED: ("n_rows", "before", "after", "parameters"),
+    RECOVERED: ("n_rows", "before", "after", "parameters", "reason"),
+    VERIFIED: ("n_rows", "after", "parameters"),
     RECEIVED: ("requests", "due", "subject"),
     REFUSED: ("requests", "reason"),
     NOTHING_LEFT: ("requests", "reason"),
@@ -163,5 +163,5 @@ NEEDED = {
 
 def as_file(receipts: Iterable[Receipt]) -> bytes:
     """Receipts as a file of JSON."""
-    content = {"format": "deciduous-receipts-2", "receipts": [receipt.as_dict() for receipt in receipts]}
+    content = {"format": "deciduous-receipts-3", "receipts": [receipt.as_dict() for receipt in receipts]}
     return json.dumps(content, indent=1, ensure_ascii=False).encode()

@@ -112,7 +112,7 @@ class Record:
             _clock.now().isoformat(),
             self._source_name,
             requests=tuple(request.id for request in self.requests.applied()),
-            rows=n_rows,
+            n_rows=n_rows,
             after=change.after,
             parameters=change.parameters,
         )
@@ -128,7 +128,7 @@ class Record:
             "source": settings.source_name,
             "url": settings.url,
             "captures": settings.captures,
-            "rows": last.rows,
+            "n_rows": last.n_rows,
             "fingerprint": fingerprint,
             "last_change": last.time,
             "requests_open": sum(request.is_open for request in requests),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..reports import VerifyReport
 from .receipts import Receipt
 from .requests import Request
 
@@ -19,10 +20,10 @@ class SyncReport:
     """
 
     receipts: tuple[Receipt, ...]
-    rows: int
-    added: int
-    deleted: int
-    updated: int
+    n_rows: int
+    n_added: int
+    n_deleted: int
+    n_updated: int
     fingerprint: str
     method: str
     seconds: float
@@ -43,27 +44,17 @@ class ErasureReport:
 
 
 @dataclass(frozen=True)
-class LiveVerification:
+class LiveVerifyReport(VerifyReport):
     """Whether the record is unbroken, and the forest is the one that a fresh fit of the table gives.
 
     `outcome` is "exact"; "stale" if the table has changed since the last sync, which says nothing against the forest;
-    or "broken" if the record or the forest is not what it should be. `problem` says more.
+    or "broken" if the record or the forest is not what it should be.
     """
 
     outcome: str
-    problem: str | None
-    fingerprint: str | None
     n_receipts: int
-
-    @property
-    def matches(self) -> bool:
-        """Whether all is well."""
-        return self.outcome == EXACT
 
     @property
     def is_stale(self) -> bool:
         """Whether nothing is wrong but that the forest has not followed the table yet."""
         return self.outcome == STALE
-
-    def __bool__(self) -> bool:
-        return self.matches

@@ -1,0 +1,69 @@
+"""What a forest with rows and a frozen one have in common beside their predictions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ._columns import Columns, encoded
+from .errors import InvalidInputError
+
+
+class Predictor(ClassifierMixin):  # type: ignore[misc]
+    """A classifier that knows its columns."""
+
+    _columns: Columns
+    n_features_in_: int
+
+    @abstractmethod
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Class shares of each row, in the order of `classes_`."""
+
+    def _require_fitted(self) -> None:
+        check_is_fitted(self)
+
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The natural logarithms of the class shares, -inf for a share of zero."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def n_classes_(self) -> int:
+        """The number of labels."""
+        self._require_fitted()
+        return len(self.classes_)
+
+    @property
+    def categories_(self) -> list[list[Any] | None]:
+        """For each column its categories, or None if it is numeric."""
+        self._require_fitted()
+        return [None if its is None else its.listed() for its in self._columns.categories]
+
+    @property
+    def n_attributes_(self) -> int:
+        """The number of attributes: columns of numbers, and categories of the others."""
+        self._require_fitted()
+        return self._columns.n_attributes
+
+    def one_hot(self, X: ArrayLike) -> NDArray[np.float32]:
+        """The rows as the trees see them: a column for each attribute, and each category is one. Exports take them."""
+        self._require_fitted()
+        return self._columns.one_hot(encoded(self, X, self._columns))
+
+    def attribute_names(self, feature_names: Sequence[str] | None = None) -> list[str]:
+        """What the trees ask for: names of columns, or those given for them, and for categories `column=category`."""
+        self._require_fitted()
+        n_features = self.n_features_in_
+        if feature_names is None:
+            feature_names = list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(n_features)]))
+        if len(feature_names) != n_features:
+            raise InvalidInputError(
+                f"feature_names has {len(feature_names)} names, but the forest has {n_features} features."
+            )
+        return self._columns.attribute_names(list(map(str, feature_names)))
