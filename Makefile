@@ -28,7 +28,7 @@ help:  ## List the targets
 build: .venv/.built  ## Set up .venv and build the package into it
 
 .PHONY: demo
-demo: build  ## Train, delete, add and verify on bundled data, against retraining
+demo: build  ## Delete one person from a forest of many rows, in a minute: cost, proof, certificate, latency against retraining
 	$(BIN)/python -m deciduous.demo
 
 # First two steps at a time, each with its output in one piece, the longest first; then tests in all processors.

@@ -441,7 +441,7 @@ def test_export_of_a_frozen_model(model: str) -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_demo_and_bench(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = run("bench", "--list")
     assert missing.exit_code == 3
     assert "Get the repository" in missing.stderr
@@ -449,9 +449,21 @@ def test_demo_and_bench(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path.copy())
     assert "adult" in run("bench", "--list").stdout
     assert "adult" in done("bench", "--list")["cases"]
-    outcomes = done("demo", "--trees", "1")["outcomes"]
-    assert [its["name"] for its in outcomes] == ["iris", "breast cancer", "digits", "generated"]
-    assert all(its["is_exact"] for its in outcomes)
+
+
+def test_demo(home: Path) -> None:
+    """One object; the story is on stderr."""
+    result = run("demo", "--quick", "--rows", "1000", "--trees", "2", "--out", home / "shown", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told.keys() == documented_keys("demo")
+    assert told["exact"]
+    assert told["setting"]["n_rows"] == 1000
+    assert told["proof"]["retrained"] in result.stderr
+    assert "<h1>" in Path(told["page"]).read_text(encoding="utf-8")
+    refused = run("demo", "--quick", "--out", home)
+    assert refused.exit_code == 3
+    assert "not of the demonstration" in refused.stderr
 
 
 def test_bench_keeps_stdout_for_json(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ SOUND: dict[str, dict[str, str]] = {
     "live capture": LIVE,
     "live receipts": LIVE,
     "live status": LIVE,
-    "demo": {"trees": "0"},
+    "demo": {"trees": "0", "out": "new"},
     "bench": {},
     "version": {},
 }

@@ -1,0 +1,5 @@
+"""`python -m deciduous.demo`."""
+
+from .command import main
+
+raise SystemExit(main())
