@@ -37,6 +37,25 @@ def test_new_live_forest_is_a_fresh_fit_of_the_table(database: Database, folder:
         assert live.sync().receipts == ()
 
 
+def test_interrupt_while_rows_are_read_is_one(tmp_path: Path) -> None:
+    """SQLAlchemy closes the connection then; the next sync finds everything as it was."""
+    database = Database(f"sqlite:///{tmp_path}/clinic.db")
+    make_patients(database)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    def interrupt(connection: Any, _: Any) -> None:
+        connection.row_factory = interrupted
+
+    with make_live(database, tmp_path / "folder") as live:
+        sa.event.listen(live._source.engine, "connect", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            live.sync()
+        sa.event.remove(live._source.engine, "connect", interrupt)
+        assert live.sync().receipts == ()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_any_history_gives_the_fresh_fit_by_comparison_and_by_capture(
     database: Database, tmp_path: Path, seed: int

@@ -133,7 +133,8 @@ class Source:
                 yield connection
                 connection.exec_driver_sql("COMMIT")
             except BaseException:
-                if driver.in_transaction:  # some errors end it
+                # Some errors end it, and an interrupt while rows are fetched ends the connection.
+                if not connection.invalidated and driver.in_transaction:
                     connection.exec_driver_sql("ROLLBACK")
                 raise
 
