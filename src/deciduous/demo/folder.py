@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import InvalidInputError
@@ -30,7 +30,7 @@ def fresh_folder(path: Path) -> Iterator[Path]:
     except BaseException:
         _remove_own(path)
         if not was_there:
-            path.rmdir()
+            _remove_if_empty(path)
         raise
 
 
@@ -76,5 +76,11 @@ def _remove_own(path: Path) -> None:
     for file in own:
         file.unlink(missing_ok=True)
     if _is_true_folder(path / FOREST):
-        (path / FOREST).rmdir()
+        _remove_if_empty(path / FOREST)
     (path / MARKER).unlink()
+
+
+def _remove_if_empty(path: Path) -> None:
+    """What somebody has put there meanwhile stays."""
+    with suppress(OSError):
+        path.rmdir()

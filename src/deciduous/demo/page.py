@@ -33,10 +33,11 @@ h2 { font-size: 1.2rem; margin: 2.4rem 0 .5rem }
 figure { margin: 0 0 1.6rem } img { width: 100%; height: auto; display: block }
 figcaption, .note { color: var(--soft); font-size: .9rem }
 .scroll { overflow-x: auto } table { border-collapse: collapse; width: 100%; font-size: .95rem }
-th, td { text-align: right; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top }
+th, td { text-align: right; white-space: nowrap; padding: .35rem .6rem; border-bottom: 1px solid var(--line);
+         vertical-align: top }
 th { font-weight: 600; color: var(--soft); font-size: .88rem }
 th:first-child, td:first-child { text-align: left; padding-left: 0 }
-table.facts td { text-align: left } table.facts td:first-child { color: var(--soft); width: 15rem }
+table.facts td { text-align: left; white-space: normal } table.facts td:first-child { color: var(--soft); width: 15rem }
 code { font: .85em/1.4 ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere }
 .good { color: var(--good); font-weight: 600 } .bad { color: var(--bad); font-weight: 600 }
 a { color: var(--link) } a.button { display: inline-block; border: 1px solid var(--line); background: var(--card);
@@ -89,7 +90,7 @@ def _lead(story: Story) -> str:
 
 def _verdict(story: Story) -> str:
     if story.is_exact:
-        files = "" if story.table is None else ", and no file names the patient any more"
+        files = "" if story.table is None else ", and no file of table or forest names the patient any more"
         return f"The result is the same, <b>byte for byte</b>: not one that resembles it{files}."
     return '<b class="bad">The result is not the same. That should not be: please report it.</b>'
 
@@ -136,9 +137,7 @@ def _latencies(story: Story) -> str:
         (f"the patient's {counted(story.erasure.n_visits, 'row')}", story.erasure.seconds),
         (f"{found.n_batch:,} rows at once, 1% of all", found.batch_seconds),
     ]
-    lines = [
-        (what, duration(seconds), *(f"{times(its, seconds)} as long" for its in (ours, peer))) for what, seconds in rows
-    ]
+    lines = [(what, duration(seconds), times(ours, seconds), times(peer, seconds)) for what, seconds in rows]
     head = (
         "deleted",
         "takes",
@@ -202,9 +201,9 @@ def _certificate(table: TableErasure | None, receipt: str | None) -> str:
     if table is None:
         return "<p class=note>Left out, because SQLAlchemy is not installed: pip install 'deciduous[live]'.</p>"
     return (
-        f"<p>The forest follows a table of a database, and each change leaves a receipt: {escape(str(receipt))}. The "
-        f"patient is given the reference <code>{table.reference}</code>, and keeps it; the record does not know whose "
-        f'it is.</p><p><a class="button" href="{CERTIFICATE}">The certificate, to print and file</a>'
+        "<p>The forest follows a table of a database, and each change leaves a receipt. This one is "
+        f"{escape(str(receipt))} The patient is given the reference <code>{table.reference}</code>; the record does "
+        f'not know whose it is.</p><p><a class="button" href="{CERTIFICATE}">The certificate, to print and file</a>'
         f'<a class="button" href="{RECEIPTS}">All receipts, as JSON</a></p>'
     )
 

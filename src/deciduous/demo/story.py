@@ -134,7 +134,7 @@ def _certificate(clinic: Clinic, folder: Path, teller: Teller) -> str:
     clinic.live.export_receipts(folder / RECEIPTS)
     its = clinic.receipt
     rows, people = counted(its.deleted, "row"), counted(its.people_erased, "person")
-    line = f"receipt {its.number}, {rows} of {people} deleted, {its.rows:,} rows left, chained as {its.chain[:16]}…"
+    line = f"receipt {its.number}, {rows} of {people} deleted, {its.rows:,} rows left, digest {its.chain[:16]}…"
     teller.heading("4  The certificate")
     teller.say("receipt", line.removeprefix("receipt "))
     teller.say("certificate, to print and file", str(folder / CERTIFICATE))
