@@ -106,7 +106,7 @@ def test_exit_code_is_one_unless_exact(
     shown: tuple[Path, Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = replace(shown[1], deletions=replace(shown[1].deletions, is_exact=False))
-    monkeypatch.setattr(command, "told", lambda *_: broken)
+    monkeypatch.setattr(story, "told", lambda *_: broken)
     assert command.main(["--out", str(tmp_path / "shown")]) == 1
 
 

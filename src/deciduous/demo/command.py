@@ -11,7 +11,6 @@ from typing import IO
 from ..errors import DeciduousError
 from .folder import PAGE, fresh_folder
 from .measures import Setting, Story
-from .story import n_steps, told
 from .telling import Teller
 
 ROWS, TREES, SINGLES = 200_000, 25, 300
@@ -39,13 +38,15 @@ def setting_of(rows: int | None, trees: int | None, jobs: int, *, is_quick: bool
 
 def run(setting: Setting, out: Path, file: IO[str] | None = None) -> Story:
     """The demonstration, into a folder, told to a stream."""
+    from .story import n_steps, told  # which takes a while, and may be interrupted, too
+
     start = time.perf_counter()
     teller = Teller(n_steps(), file)
     with fresh_folder(out) as folder:
         story = told(setting, folder, teller)
     verdict = "Exact, byte for byte." if story.is_exact else "NOT EXACT, which should not be: please report it."
     teller.end(f"{verdict} All of it took {time.perf_counter() - start:.0f} s.", is_good=story.is_exact)
-    teller.say("the story, with the picture", str(out / PAGE))
+    teller.say("the whole story", str(out / PAGE))
     return story
 
 

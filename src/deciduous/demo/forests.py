@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from ..forest import DareForestClassifier
-from .measures import Deletions, Erasure, Proof, Setting, Training, timed
+from .measures import Deletions, Erasure, Proof, Report, Setting, Training, timed
 from .visits import CATEGORIES, SEED, Visits
 
 BATCH = 100  # one row of so many goes in the batch
 N_VISITS = 4  # of the patient who asks to be forgotten
-
-Report = Callable[[int], None]
 
 
 def params_of(setting: Setting) -> dict[str, Any]:

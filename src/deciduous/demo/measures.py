@@ -9,6 +9,7 @@ from statistics import fmean, median
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Report = Callable[[int], None]  # called with the number of parts done
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:

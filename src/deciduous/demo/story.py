@@ -48,7 +48,7 @@ def told(setting: Setting, folder: Path, teller: Teller) -> Story:
 def _visits(setting: Setting, teller: Teller) -> tuple[Visits, Visits]:
     with teller.working("Generating visits to a clinic"):
         visits, test = generated(setting.n_rows)
-    teller.heading("1  A model that has learned from many")
+    teller.heading("A model that has learned from many")
     columns = counted(len(visits.columns), "column")
     teller.say("visits to a clinic", f"{len(visits):,} of {visits.n_patients:,} patients, {columns}, generated")
     return visits, test
@@ -86,7 +86,7 @@ def _training(setting: Setting, visits: Visits, test: Visits, teller: Teller) ->
 
 
 def _erasure(forest: DareForestClassifier, patient: str, training: Training, teller: Teller) -> Erasure:
-    teller.heading(f"2  Patient {patient} says: delete my data")
+    teller.heading(f"Patient {patient} says: delete my data")
     its = erased(forest, patient)
     nodes = f"{counted(its.n_nodes_rebuilt, 'node')} of {training.n_nodes:,} to rebuild"
     teller.say("found by subject", counted(its.n_visits, "visit"))
@@ -112,7 +112,7 @@ def _proof(
 ) -> Proof:
     with teller.working("Training a forest that never saw the patient"):
         proof = proven(setting, forest, left)
-    teller.heading("3  The proof")
+    teller.heading("The proof")
     teller.say("forest after the deletion", proof.after_deletion)
     if table is not None:
         teller.say("forest of the table", table.fingerprint)
@@ -135,7 +135,7 @@ def _certificate(clinic: Clinic, folder: Path, teller: Teller) -> str:
     its = clinic.receipt
     rows, people = counted(its.deleted, "row"), counted(its.people_erased, "person")
     line = f"receipt {its.number}, {rows} of {people} deleted, {its.rows:,} rows left, digest {its.chain[:16]}…"
-    teller.heading("4  The certificate")
+    teller.heading("The certificate")
     teller.say("receipt", line.removeprefix("receipt "))
     teller.say("certificate, to print and file", str(folder / CERTIFICATE))
     return line
@@ -148,7 +148,7 @@ def _deletions(setting: Setting, forest: DareForestClassifier, left: Visits, tes
 
 def _say_latencies(story: Story, teller: Teller) -> None:
     its, ours, peer = story.deletions, story.retraining, story.training.scikit_learn_seconds
-    teller.heading(f"5  Against retraining: ours {duration(ours)}, scikit-learn's {duration(peer)}")
+    teller.heading(f"Against retraining: ours {duration(ours)}, scikit-learn's {duration(peer)}")
     rows = {
         f"{len(its.singles)} single rows, median": its.median,
         "mean": its.mean,

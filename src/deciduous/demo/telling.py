@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import IO, Any
 
-from .forests import Report
+from .measures import Report
 
 INDENT, LABEL = "   ", 31
 
@@ -18,14 +18,15 @@ class Teller:
 
     def __init__(self, n_steps: int, file: IO[str] | None = None) -> None:
         self._n_steps = n_steps
-        self._n_begun = 0
+        self._n_begun = self._n_chapters = 0
         self._file = sys.stdout if file is None else file
         self._has_rich = find_spec("rich") is not None
 
     def heading(self, text: str) -> None:
         """A new chapter."""
+        self._n_chapters += 1
         self._print("")
-        self._print(text, "bold")
+        self._print(f"{self._n_chapters}  {text}", "bold")
 
     def say(self, label: str, text: str = "", style: str | None = None) -> None:
         """A line: what, and how much of it."""
