@@ -129,8 +129,8 @@ def _certificate(clinic: Clinic, folder: Path, teller: Teller) -> str:
     (folder / CERTIFICATE).write_text(clinic.certificate(), encoding="utf-8")
     clinic.live.export_receipts(folder / RECEIPTS)
     its = clinic.receipt
-    rows, people = counted(its.deleted, "row"), counted(its.people_erased, "person")
-    line = f"receipt {its.number}, {rows} of {people} deleted, {its.rows:,} rows left, digest {its.chain[:16]}…"
+    rows, people = counted(its.n_deleted, "row"), counted(its.n_people_erased, "person")
+    line = f"receipt {its.number}, {rows} of {people} deleted, {its.n_rows:,} rows left, digest {its.chain[:16]}…"
     teller.heading("The certificate")
     teller.say("receipt", line.removeprefix("receipt "))
     teller.say("certificate, to print and file", str(folder / CERTIFICATE))
