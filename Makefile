@@ -78,10 +78,9 @@ docs: build  ## Write docs/api.md and docs/cli.md anew, after a change of docstr
 	$(BIN)/python docs/make_experiments.py
 	$(BIN)/python docs/make_transcript.py
 
-DATA ?= ../shared/data
 .PHONY: experiments
-experiments: build  ## Run the paper's evaluation at the small scale, half an hour, and write its results into docs/
-	$(BIN)/deciduous experiment all --scale small --data $(DATA) --offline --out docs/results
+experiments: build  ## Run the paper's evaluation at the small scale, half an hour, and write its results into docs/; DATA=folder of data sets
+	$(BIN)/deciduous experiment all --scale small $(if $(DATA),--data $(DATA) --offline) --out docs/results
 	$(BIN)/python docs/make_experiments.py
 
 .PHONY: format

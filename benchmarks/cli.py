@@ -22,8 +22,8 @@ examples:
   python -m benchmarks scale --minutes 60      8.8 million Higgs-shaped rows; adds to the results in --out
   python -m benchmarks report                  tables and plots anew, from the results in --out
 
-The real data sets are looked for in ../shared/data, or where the environment variable DECIDUOUS_DATA says; without
-them their cases are skipped. Peers that are not installed are left out (dependency group `bench`).
+The real data sets are looked for in the folder that DECIDUOUS_DATA names, or in the cache (deciduous experiment fetch);
+without them their cases are skipped. Peers that are not installed are left out (dependency group `bench`).
 """
 
 

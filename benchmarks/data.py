@@ -1,15 +1,13 @@
 """The data: sets of the paper as the experiments read them, its Synthetic in two sizes, and hostile ones.
 
-Real sets are not part of the project. They are looked for in the folder that the environment variable DECIDUOUS_DATA
-names, by default `../shared/data`.
+Real sets are not part of the project. They are looked for where the experiments look for them: in the folder that the
+environment variable DECIDUOUS_DATA names, or in the user's cache, where `deciduous experiment fetch` puts them.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,6 @@ from deciduous.experiments.datasets import (
 
 __all__ = [
     "COLUMNS",
-    "DEFAULT_FOLDER",
     "FOLDER_VARIABLE",
     "HOSTILE",
     "DataSet",
@@ -44,22 +41,16 @@ __all__ = [
     "load",
 ]
 
-DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 N_SYNTHETIC = {"synthetic_80k": 100_000, "synthetic_800k": 1_000_000}  # rows, the test part included
 
 Maker = Callable[[int], tuple[Rows, Labels]]  # from a number of rows
-
-
-def folder() -> Path:
-    """Where the real sets are, or should be."""
-    return Path(os.environ.get(FOLDER_VARIABLE, DEFAULT_FOLDER))
 
 
 def load(name: str, max_rows: int) -> DataSet:
     """A data set by name, of at most this many rows to train on."""
     if name in N_SYNTHETIC:
         return synthetic(name, min(N_SYNTHETIC[name], int(max_rows / TRAIN_SHARE)))
-    return datasets.load(name, folder()).first(max_rows)
+    return datasets.load(name).first(max_rows)
 
 
 @lru_cache(maxsize=2)
@@ -72,7 +63,7 @@ def synthetic(name: str, n_rows: int) -> DataSet:
 
 def categorical_frame(name: str, max_rows: int) -> tuple[Any, Labels]:
     """The train part as a pandas frame of float32 and category columns, with its labels."""
-    its = datasets.table(name, folder())
+    its = datasets.table(name, datasets.data_folder())
     types: dict[str, Any] = dict.fromkeys(its.numeric, np.float32)
     types |= dict.fromkeys(its.categories, "category")
     return its.train[:max_rows].astype(types), its.y[:max_rows]

@@ -18,7 +18,7 @@ from benchmarks.requirements import REQUIREMENTS, All, Requirement, Verdict, jud
 from benchmarks.results import Results
 from benchmarks.settings import FULL, NODE_ROWS, QUICK, SETTINGS, TINY
 
-PAPER = data.DEFAULT_FOLDER.parent / "paper" / "hyperparameters.csv"
+PAPER = Path(__file__).resolve().parents[2] / "shared" / "paper" / "hyperparameters.csv"
 REAL = ("adult", "surgical", "bank_marketing", "no_show")
 
 
