@@ -850,6 +850,52 @@ def test_whatever_reads_a_lazy_forest_first_sees_the_eager_one(read: Any) -> Non
     assert lazy.fingerprint() == eager.fingerprint()
 
 
+def lazy_after_single_deletions() -> tuple[DareForestClassifier, DareForestClassifier, Dataset]:
+    """An eager and a lazy forest after the same deletions, one by one, with nothing read in between."""
+    data = rows_of(1_000, seed=4)
+    eager, lazy = fitted_on(data), fitted_on(data, lazy=True)
+    for row_id in range(0, 400, 4):
+        for forest in (eager, lazy):
+            forest.delete([row_id])
+    assert lazy._forest.n_unbuilt > 0
+    assert lazy.check() is None
+    return eager, lazy, data
+
+
+def test_lazy_forest_takes_in_a_class_while_splits_are_undecided() -> None:
+    """Statistics, which know what is undecided, do not survive a new class."""
+    eager, lazy, data = lazy_after_single_deletions()
+    for forest in (eager, lazy):
+        forest.add(data.X[:3], [9, 9, 9], ids=range(5_000, 5_003))
+    assert lazy.check() is None
+    assert lazy.fingerprint() == eager.fingerprint()
+
+
+def test_lazy_forest_follows_rows_that_go_and_come_back() -> None:
+    """Splits that lost and won again in between are what they were, and so is all else."""
+    eager, lazy, data = lazy_after_single_deletions()
+    for row_id in range(0, 400, 8):
+        for forest in (eager, lazy):
+            forest.add(data.X[row_id : row_id + 1], data.y[row_id : row_id + 1], ids=[row_id])
+    assert lazy.check() is None
+    for rows in (data.X[500:501], data.X[:50], data.X):
+        assert same_shares(lazy.predict_proba(rows), eager.predict_proba(rows))
+        assert lazy.check() is None
+    assert lazy.fingerprint() == eager.fingerprint()
+
+
+def test_forest_that_stops_being_lazy_decides_what_it_passes() -> None:
+    """Deletions of an eager kind pass splits that were left undecided before."""
+    eager, lazy, data = lazy_after_single_deletions()
+    lazy.set_params(lazy=False)
+    for forest in (eager, lazy):
+        forest.delete(list(range(401, 600, 7)))
+    assert lazy.check() is None
+    assert lazy.settle() == 0
+    assert lazy.fingerprint() == eager.fingerprint()
+    assert same_shares(lazy.predict_proba(data.X), eager.predict_proba(data.X))
+
+
 def test_lazy_forest_foretells_what_its_own_deletions_cost() -> None:
     """What is unbuilt has nothing to retrain, so costs may be lower than an eager forest's, but they are true."""
     forest = fitted_on(rows_of(400), lazy=True)

@@ -325,6 +325,8 @@ UpdateCost Forest::update_rows(std::span<RowId const> leaving, NewRows const& co
     std::vector<Slot> const removed_slots = find_slots(leaving);
     data_.require_insertable(coming.ids, coming.votes, std::max(totals_.size(), classes.keys.size()), removed_slots);
     data_.prepare_to_erase(removed_slots.size() + coming.ids.size());
+    if (classes.keys.size() > totals_.size())
+        build_all(how.n_threads);  // trees that take in a class lose their statistics, and with them what is undecided
     UpdateCost cost;
     {
         Mutation mutation(*this);
@@ -423,23 +425,32 @@ std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Ex
 
 // -------------------------------------------------------------------------------------------------- lazy subtrees
 
-std::size_t Forest::count_unbuilt() const {
+std::size_t Forest::count_postponed() const {
     std::size_t n = 0;
     for (Tree const& tree : trees_)
-        n += tree.n_unbuilt();
+        n += tree.n_postponed();
     return n;
 }
 
 // Builds whatever was postponed.
 void Forest::build_all(std::size_t n_threads) {
-    if (count_unbuilt() == 0)
+    if (count_postponed() == 0)
         return;
     Mutation mutation(*this);
     for_each_tree(n_threads, [&](std::size_t t, ThreadScratch& scratch) {
-        expand_all(trees_[t], scratch);
+        build_until(trees_[t], Tree::kRoot, trees_[t].root(), Clock::time_point::max(), scratch);
         tidy(trees_[t]);
     });
     mutation.done();
+}
+
+// Builds a node that was postponed: decides it if it is undecided, and grows it if it is unbuilt, with unbuilt children
+// if `only_one_level`.
+void Forest::build(Tree& tree, NodeIndex index, NodePath path, bool only_one_level, ThreadScratch& scratch) const {
+    if (tree.node(index).kind == NodeKind::unbuilt)
+        grower(scratch).expand(tree, index, path, only_one_level);
+    else
+        decide_postponed(context(), tree, index, path, scratch);
 }
 
 std::size_t Forest::settle(std::chrono::duration<double> budget, Execution const& how, Progress const& progress) {
@@ -456,7 +467,7 @@ std::size_t Forest::settle(std::chrono::duration<double> budget, Execution const
 // Settles some trees, at least one; false if there was nothing to do.
 bool Forest::settle_until(Clock::time_point end, Execution const& how) {
     Writing const lock = writing(how);
-    auto const is_settled = [](Tree const& tree) { return tree.n_unbuilt() == 0 && !tree.lacks_stats(); };
+    auto const is_settled = [](Tree const& tree) { return tree.n_postponed() == 0 && !tree.lacks_stats(); };
     if (std::ranges::all_of(trees_, is_settled))
         return false;
     std::atomic<bool> has_got_on = false;
@@ -465,8 +476,8 @@ bool Forest::settle_until(Clock::time_point end, Execution const& how) {
         if (is_settled(trees_[t]) || (has_got_on && Clock::now() >= end))
             return;
         has_got_on = true;
-        if (trees_[t].n_unbuilt() > 0)
-            expand_until(trees_[t], end, scratch);
+        if (trees_[t].n_postponed() > 0)
+            build_until(trees_[t], Tree::kRoot, trees_[t].root(), end, scratch);
         else
             make_stats(trees_[t], scratch);
         tidy(trees_[t]);
@@ -483,87 +494,91 @@ void Forest::make_stats(Tree& tree, ThreadScratch& scratch) const {
     tree.set_lacks_stats(false);
 }
 
-// Builds what was postponed in a tree until it is time to stop: large subtrees level by level, so that this is seen
-// soon.
-void Forest::expand_until(Tree& tree, Clock::time_point end, ThreadScratch& scratch) const {
+// Builds what was postponed at a node and below until it is time to stop: large subtrees level by level, so that this
+// is seen soon. Whether there is time left.
+bool Forest::build_until(Tree& tree, NodeIndex index, NodePath path, Clock::time_point end,
+                         ThreadScratch& scratch) const {
     constexpr Count kMostAtOnce = 4096;
-    std::vector<std::pair<NodeIndex, NodePath>> pending{{Tree::kRoot, tree.root()}};
-    while (!pending.empty() && tree.n_unbuilt() > 0) {
-        auto const [index, path] = pending.back();
-        pending.pop_back();
-        if (Node const node = tree.node(index); node.kind == NodeKind::unbuilt) {
-            grower(scratch).expand(tree, index, path, node.n_rows() > kMostAtOnce);
-            if (Clock::now() >= end)  // not before, so that each turn gets on, however long it looks for work
-                return;
-        }
-        if (Node const node = tree.node(index); node.is_split())
-            for (Side const side : {Side::left, Side::right})
-                pending.emplace_back(node.child(side), path.child(side));
+    if (!tree.leads_to_postponed(index))
+        return true;
+    if (tree.is_postponed(index)) {
+        build(tree, index, path, tree.node(index).n_rows() > kMostAtOnce, scratch);
+        if (Clock::now() >= end)  // not before, so that each turn gets on, however long it looks for work
+            return false;
     }
+    Node const node = tree.node(index);
+    if (!node.is_split())
+        return true;
+    for (Side const side : {Side::left, Side::right})
+        if (!build_until(tree, node.child(side), path.child(side), end, scratch))
+            return false;
+    tree.note_postponed(index);
+    return true;
 }
 
-void Forest::expand_all(Tree& tree, ThreadScratch& scratch) const {
-    std::vector<std::pair<NodeIndex, NodePath>> pending{{Tree::kRoot, tree.root()}};
-    while (!pending.empty()) {
-        auto const [index, path] = pending.back();
-        pending.pop_back();
-        Node const node = tree.node(index);
-        if (node.kind == NodeKind::unbuilt)
-            grower(scratch).expand(tree, index, path, false);
-        else if (node.is_split())
-            for (Side const side : {Side::left, Side::right})
-                pending.emplace_back(node.child(side), path.child(side));
-    }
-}
-
-// Whether some of these rows arrive at a subtree that was postponed.
-bool Forest::reaches_unbuilt(Matrix const& rows, std::size_t n_threads) const {
+// Whether some of these rows arrive at something that was postponed.
+bool Forest::reaches_postponed(Matrix const& rows, std::size_t n_threads) const {
     std::vector<Tree const*> trees;
     for (Tree const& tree : trees_)
-        if (tree.n_unbuilt() > 0)
+        if (tree.n_postponed() > 0)
             trees.push_back(&tree);
     if (trees.empty())
         return false;
+    auto const arrives = [](Tree const& tree, Value const* row) {
+        NodeIndex index = Tree::kRoot;
+        while (tree.leads_to_postponed(index) && !tree.is_postponed(index)) {
+            Node const& node = tree.node(index);
+            index = node.child(row[node.attribute] <= node.threshold() ? Side::left : Side::right);
+        }
+        return tree.is_postponed(index);
+    };
     std::atomic<bool> has_found = false;
     for_dense_chunks(rows, data_.schema(), 1, n_threads, [&](DenseRows const& dense, std::size_t) {
         for (std::size_t row = 0; row < dense.n_rows() && !has_found; ++row)
-            for (Tree const* const tree : trees) {
-                auto const [leaf] = leaves_of<1>(GrownTree(*tree, {}), dense.block(row));
-                if (tree->node(static_cast<NodeIndex>(leaf)).kind == NodeKind::unbuilt) {
-                    has_found = true;
-                    break;
-                }
-            }
+            if (std::ranges::any_of(trees, [&](Tree const* tree) { return arrives(*tree, dense.block(row)); }))
+                has_found = true;
     });
     return has_found;
 }
 
-// Builds as much of the tree as these rows need to find their leaves.
-void Forest::expand_reached(Tree& tree, Matrix const& rows, ThreadScratch& scratch) const {
-    struct Reached {
-        NodeIndex index;
-        NodePath path;
-        std::span<std::size_t> rows;
-    };
-    std::vector<std::size_t> numbers(rows.n_rows);
-    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-    std::vector<Reached> pending{{Tree::kRoot, tree.root(), numbers}};
-    while (!pending.empty() && tree.n_unbuilt() > 0) {
-        auto const [index, path, its_rows] = pending.back();
-        pending.pop_back();
-        if (its_rows.empty())
-            continue;
-        if (tree.node(index).kind == NodeKind::unbuilt)
-            grower(scratch).expand(tree, index, path, true);
-        Node const node = tree.node(index);
-        if (!node.is_split())
-            continue;
-        auto const right = std::ranges::partition(its_rows, [&, its = node](std::size_t i) {
-            return data_.schema().value(rows.row(i), its.attribute) <= its.threshold();
-        });
-        pending.push_back({node.child(Side::left), path.child(Side::left), {its_rows.begin(), right.begin()}});
-        pending.push_back({node.child(Side::right), path.child(Side::right), right});
+// Builds as much of all trees as these rows need to find their leaves.
+void Forest::build_reached(Matrix const& rows, std::size_t n_threads) {
+    Mutation mutation(*this);
+    Scratches scratches;
+    for_dense_chunks(rows, data_.schema(), 1, 1, [&](DenseRows const& dense, std::size_t) {
+        for_each_tree(scratches, n_threads,
+                      [&](std::size_t t, ThreadScratch& scratch) {
+                          std::vector<std::uint32_t> numbers(dense.n_rows());
+                          std::iota(numbers.begin(), numbers.end(), 0U);
+                          build_reached(trees_[t], Tree::kRoot, trees_[t].root(), dense, numbers, scratch);
+                          tidy(trees_[t]);
+                      },
+                      {});
+    });
+    mutation.done();
+}
+
+// Builds as much of a subtree as those of the rows that have these numbers need.
+void Forest::build_reached(Tree& tree, NodeIndex index, NodePath path, DenseRows const& rows,
+                           std::span<std::uint32_t> numbers, ThreadScratch& scratch) const {
+    if (numbers.empty() || !tree.leads_to_postponed(index))
+        return;
+    // Growing a subtree as a whole takes less time than level by level, unless rows need few of its nodes.
+    constexpr std::size_t kMostForOne = 64;
+    if (tree.is_postponed(index))
+        build(tree, index, path, tree.node(index).n_rows() > kMostForOne * numbers.size(), scratch);
+    Node const node = tree.node(index);
+    if (!node.is_split())
+        return;
+    std::size_t n_left = 0;
+    for (std::uint32_t& number : numbers) {  // without branches, as their outcomes would be random
+        bool const goes_left = rows.block(number)[node.attribute] <= node.threshold();
+        std::swap(number, numbers[n_left]);
+        n_left += goes_left ? 1 : 0;
     }
+    build_reached(tree, node.child(Side::left), path.child(Side::left), rows, numbers.first(n_left), scratch);
+    build_reached(tree, node.child(Side::right), path.child(Side::right), rows, numbers.subspan(n_left), scratch);
+    tree.note_postponed(index);
 }
 
 // -------------------------------------------------------------------------------------------------------- reading
@@ -571,16 +586,11 @@ void Forest::expand_reached(Tree& tree, Matrix const& rows, ThreadScratch& scrat
 ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
     {
         Reading const lock = reading();
-        if (!trees_.empty() && !reaches_unbuilt(rows, how.n_threads))
+        if (!trees_.empty() && !reaches_postponed(rows, how.n_threads))
             return predict_built(rows, how.n_threads);
     }
     Writing const lock = writing(how);
-    Mutation mutation(*this);
-    for_each_tree(how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
-        expand_reached(trees_[t], rows, scratch);
-        tidy(trees_[t]);
-    });
-    mutation.done();
+    build_reached(rows, how.n_threads);
     return predict_built(rows, how.n_threads);
 }
 
@@ -810,7 +820,7 @@ HeldRows Forest::rows(std::span<RowId const> ids) const {
 
 std::size_t Forest::n_unbuilt() const {
     Reading const lock = reading();
-    return count_unbuilt();
+    return count_postponed();
 }
 
 std::vector<std::uint8_t> Forest::raw_data() const {

@@ -189,15 +189,17 @@ private:
     [[nodiscard]] UpdateCost update_trees(Changes const& changes, Execution const& how, Progress const& progress);
     [[nodiscard]] Grower grower(ThreadScratch& scratch) const { return {context(), scratch}; }
     void require_intact() const;
-    [[nodiscard]] std::size_t count_unbuilt() const;
+    [[nodiscard]] std::size_t count_postponed() const;
     void build_all(std::size_t n_threads);
-    void expand_all(Tree& tree, ThreadScratch& scratch) const;
+    void build(Tree& tree, NodeIndex index, NodePath path, bool only_one_level, ThreadScratch& scratch) const;
     using Clock = std::chrono::steady_clock;
     [[nodiscard]] bool settle_until(Clock::time_point end, Execution const& how);
-    void expand_until(Tree& tree, Clock::time_point end, ThreadScratch& scratch) const;
+    bool build_until(Tree& tree, NodeIndex index, NodePath path, Clock::time_point end, ThreadScratch& scratch) const;
     void make_stats(Tree& tree, ThreadScratch& scratch) const;
-    [[nodiscard]] bool reaches_unbuilt(Matrix const& rows, std::size_t n_threads) const;
-    void expand_reached(Tree& tree, Matrix const& rows, ThreadScratch& scratch) const;
+    [[nodiscard]] bool reaches_postponed(Matrix const& rows, std::size_t n_threads) const;
+    void build_reached(Matrix const& rows, std::size_t n_threads);
+    void build_reached(Tree& tree, NodeIndex index, NodePath path, DenseRows const& rows,
+                       std::span<std::uint32_t> numbers, ThreadScratch& scratch) const;
     [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
     [[nodiscard]] std::vector<Tree const*> trees_with_rows() const;
     [[nodiscard]] std::vector<FlatTreeView> flat_trees_for(std::size_t n_rows, std::size_t n_threads) const;

@@ -375,7 +375,7 @@ class DareForestClassifier(Predictor, StorableForest):
         """The report that `delete` of these rows would return. Nothing changes.
 
         With `lazy=True`, small subtrees that would be left for later count as retrained, whether or not they will
-        change; those that were left before cost nothing more.
+        change; those that were left before cost nothing more, and what takes a look at rows first is not known yet.
         """
         check_is_fitted(self)
         ids = settled(ids)

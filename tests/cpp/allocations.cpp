@@ -77,6 +77,7 @@ public:
         tuning_.min_settled_rows = 4;
         tuning_.min_alternate_rows = 4;
         tuning_.max_codes = 20;  // so that columns become plain on the way
+        tuning_.min_postponed_rows = 5;
         tuning_.max_postponed_rows = 20;
         tuning_.max_waste = number % 2 == 0 ? 0.0 : 0.25;
         first_ = rows(0, 40, 2);

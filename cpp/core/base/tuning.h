@@ -24,8 +24,9 @@ struct Tuning {
     double max_alternate_share = 1.5;
     // A batch of more rows than this drops what is set aside: it would make almost every change twice.
     std::uint32_t max_batch_beside_alternates = 16;
-    // A lazy forest leaves splits over at most this many rows unbuilt where it would have to look at the rows to
-    // decide: most of them stay what they were, but finding out takes longer than all else in a deletion.
+    // A lazy forest leaves splits without statistics unbuilt where they are over so many rows: fewer decide as fast as
+    // they can be put off, and more would take long to grow again.
+    std::uint32_t min_postponed_rows = 33;
     std::uint32_t max_postponed_rows = 4096;
 
     // At most this many rows, 64 at the most, and classes are kept as sets of bits.

@@ -128,6 +128,7 @@ public:
         return best;
     }
 
+    [[nodiscard]] std::size_t size() const { return n_candidates_; }
     [[nodiscard]] Candidate const& operator[](std::size_t i) const { return candidates_[i]; }
     [[nodiscard]] Count n_left(std::size_t i) const { return sum({left_.data() + i * n_classes_, n_classes_}); }
 

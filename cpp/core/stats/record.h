@@ -12,7 +12,9 @@ namespace deciduous {
 
 using Word = std::uint32_t;
 
-enum class RecordKind : Word { pair, thresholds, prefix, boundaries };
+// Nothing is known of an attribute after a change that only a look at the rows tells about, until somebody looks: its
+// record is a head and nothing else then.
+enum class RecordKind : Word { pair, thresholds, prefix, boundaries, unknown };
 
 // Most nodes are small: their counts fit into 16 bits, and those at single values into 8.
 inline constexpr Word kNarrow = Word{1} << 31;

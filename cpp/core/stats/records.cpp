@@ -77,6 +77,8 @@ bool append_record(Attribute attribute, Finding finding, Sampling const& samplin
 
 bool update_record(Word* record, NodeCounts const& node, Dataset const& data, Changes const& changes,
                    Sampling const& sampling, Tuning const& tuning, ScanScratch& scratch) {
+    if (record_kind(record) == RecordKind::unknown)
+        return false;
     if (record_kind(record) == RecordKind::pair)
         return PairRecord::update(record, node.totals, data, changes);
     return with_classes(node.totals.size(), [&](auto n_classes) {

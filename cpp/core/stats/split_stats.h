@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/blake2b.h"
 #include "base/room.h"
@@ -27,6 +28,7 @@ public:
         words_.insert(words_.end(), totals.begin(), totals.end());
         n_classes_ = static_cast<std::uint32_t>(totals.size());
         n_records_ = 0;
+        is_undecided_ = false;
     }
 
     // A copy that takes no more memory than it needs.
@@ -43,6 +45,7 @@ public:
         words_.assign(other.words_.begin(), other.words_.end());
         n_classes_ = other.n_classes_;
         n_records_ = other.n_records_;
+        is_undecided_ = other.is_undecided_;
     }
 
     [[nodiscard]] Count n_left() const { return words_[0]; }
@@ -66,6 +69,31 @@ public:
     void append(Word const* record) {
         words_.insert(words_.end(), record, record + record_length(record));
         ++n_records_;
+    }
+
+    // Whether somebody has to look whether the split is still the best one.
+    [[nodiscard]] bool is_undecided() const { return is_undecided_; }
+    void note_decided() { is_undecided_ = false; }
+
+    // Leaves it to a later look, which tells what some records should be: nothing is left of what they were.
+    void leave_undecided(std::vector<bool> const& is_forgotten) {
+        is_undecided_ = true;
+        if (std::ranges::find(is_forgotten, true) == is_forgotten.end())
+            return;
+        Word const* record = first_record();
+        Word* place = first_record();
+        for (std::uint32_t i = 0; i < n_records_; ++i) {
+            std::size_t const length = record_length(record);
+            std::size_t const n_kept = is_forgotten[i] ? kRecordHead : length;
+            Word const tag = is_forgotten[i] ? record_tag(RecordKind::unknown, record_attribute(record)) : record[0];
+            std::copy_n(record, n_kept, place);
+            place[0] = tag;
+            place[1] = static_cast<Word>(n_kept);
+            record += length;
+            place += n_kept;
+        }
+        std::fill(place, words_.data() + words_.size(), Word{0});
+        words_.resize(static_cast<std::size_t>(place - words_.data()));
     }
 
     void prefetch() const {
@@ -94,6 +122,7 @@ private:
     WipedVector<Word> words_;
     std::uint32_t n_classes_ = 0;
     std::uint32_t n_records_ = 0;
+    bool is_undecided_ = false;
 };
 
 }  // namespace deciduous

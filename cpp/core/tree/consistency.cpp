@@ -53,8 +53,12 @@ public:
         Node const& node = tree_.node(index);
         if (auto reason = node.is_split() ? check_split(node, path, rows) : check_rows(node, rows))
             return path_text(way) + ": " + *reason;
+        n_postponed_ += tree_.is_postponed(index) ? 1 : 0;
         if (!node.is_split())
             return std::nullopt;
+        if (!node.leads_to_postponed &&
+            (tree_.leads_to_postponed(node.child(Side::left)) || tree_.leads_to_postponed(node.child(Side::right))))
+            return path_text(way) + ": it does not know what was postponed below it";
         if (auto reason = check_alternates(index, path, rows, way))
             return reason;
         auto const [left, right] = grower_.divide(rows, node.attribute, node.threshold(), path.depth);
@@ -62,6 +66,8 @@ public:
             return reason;
         return check(node.child(Side::right), path.child(Side::right), right, way + 'R');
     }
+
+    [[nodiscard]] std::size_t n_postponed() const { return n_postponed_; }
 
 private:
     std::optional<std::string> check_alternates(NodeIndex index, NodePath path, Rows const& rows,
@@ -117,6 +123,8 @@ private:
         NodeRows const view = grower_.decider().look_at(rows, path.key);
         if (auto reason = find_inconsistency(*stats, view, path, context_, scratch_))
             return reason;
+        if (stats->is_undecided())
+            return check_undecided(node, *stats, rows);
         auto const best = grower_.decider().decide(*stats, path);
         if (!best || best->attribute != node.attribute || best->threshold != node.threshold() ||
             best->n_left != stats->n_left())
@@ -124,10 +132,23 @@ private:
         return std::nullopt;
     }
 
+    std::optional<std::string> check_undecided(Node const& node, SplitStats const& stats, Rows const& rows) const {
+        if (!node.leads_to_postponed)
+            return "it does not know that it is undecided";
+        Count n_left = 0;
+        for (Slot const slot : rows.slots)
+            if (context_.data.value(slot, node.attribute) <= node.threshold())
+                n_left += context_.data.vote(slot).weight;
+        if (n_left != stats.n_left())
+            return "it counts the rows on its left wrongly";
+        return std::nullopt;
+    }
+
     Tree const& tree_;
     TreeContext const& context_;
     ThreadScratch& scratch_;
     Grower grower_;
+    std::size_t n_postponed_ = 0;
 };
 
 std::optional<std::string> find_difference(Tree const& a, NodeIndex i, Tree const& b, NodeIndex j,
@@ -154,17 +175,16 @@ std::optional<std::string> find_inconsistency(SplitStats const& stats, NodeRows 
     if (!std::ranges::equal(stats.totals(), node.totals))
         return "its class counts differ from a recount";
     Sampling const sampling = sampling_at(path.depth, context.params);
-    std::vector<Attribute> const chosen = choose_attributes(node, sampling);
-    if (stats.n_records() != chosen.size())
-        return "it considers another number of attributes than its rows call for";
+    std::vector<Attribute> considered;
     Word const* record = stats.first_record();
-    for (Attribute const attribute : chosen) {
-        if (record_attribute(record) != attribute)
-            return "it considers other attributes than its rows call for";
-        if (!equals_recount(record, node, sampling, context.tuning, scratch.scan))
-            return "its candidates of attribute " + std::to_string(attribute) + " differ from a recount";
-        record += record_length(record);
+    for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record)) {
+        considered.push_back(record_attribute(record));
+        if (record_kind(record) != RecordKind::unknown &&
+            !equals_recount(record, node, sampling, context.tuning, scratch.scan))
+            return "its candidates of attribute " + std::to_string(considered.back()) + " differ from a recount";
     }
+    if (!stats.is_undecided() && considered != choose_attributes(node, sampling))
+        return "it considers other attributes than its rows call for";
     return std::nullopt;
 }
 
@@ -187,7 +207,12 @@ std::optional<std::string> find_inconsistency(Tree const& tree, std::span<Slot c
         std::ranges::sort(std::span(gathered.slots).subspan(begin, gathered.ends[y] - begin));
     if (gathered.slots != expected.slots || gathered.ends != expected.ends)
         return "its leaves hold other rows than the tree should";
-    return TreeChecker(tree, context, scratch).check(Tree::kRoot, tree.root(), {expected.slots, expected.ends}, "");
+    TreeChecker checker(tree, context, scratch);
+    if (auto reason = checker.check(Tree::kRoot, tree.root(), {expected.slots, expected.ends}, ""))
+        return reason;
+    if (checker.n_postponed() != tree.n_postponed())
+        return "it counts wrongly what was postponed";
+    return std::nullopt;
 }
 
 std::optional<std::string> find_difference(Tree const& stored, Tree const& retrained) {

@@ -13,6 +13,7 @@
 #include "split/impurity.h"
 #include "split/node_rows.h"
 #include "split/sampling.h"
+#include "stats/records.h"
 #include "stats/split_stats.h"
 #include "tree/node.h"
 #include "tree/thread_scratch.h"
@@ -69,6 +70,21 @@ public:
 
     // Decides from statistics that are up to date.
     [[nodiscard]] std::optional<Split> decide(SplitStats const& stats, NodePath path);
+
+    // The first of the candidates of an attribute, which has a record, for which this holds.
+    template <typename Predicate>
+    [[nodiscard]] std::optional<Split> find_split(SplitStats const& stats, Word const* record, NodePath path,
+                                                  Predicate const& is_wanted) {
+        Sampling const sampling = sampling_at(path.depth, context_.params);
+        scratch_.candidates.start(stats.totals().size());
+        offer_record(record, NodeCounts(path.key, stats.totals()), sampling, scratch_.candidates, scratch_.scan);
+        for (std::size_t i = 0; i < scratch_.candidates.size(); ++i) {
+            Split const split = split_of(scratch_.candidates[i], scratch_.candidates.n_left(i), path.key, sampling);
+            if (is_wanted(split))
+                return split;
+        }
+        return std::nullopt;
+    }
 
     // Makes some records of a node again from its rows; false if an attribute turned out to be constant, so that
     // another one takes its place.

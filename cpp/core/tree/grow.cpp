@@ -70,6 +70,8 @@ void Grower::grow_children(Tree& tree, NodeIndex node, Rows const& rows, NodePat
             grow(tree, child, child_rows, path.child(side));
         }
     }
+    if (leave_unbuilt)
+        tree.note_postponed(node);
 }
 
 void Grower::make_stats(Tree& tree, NodeIndex node, Rows const& rows, NodePath path) {

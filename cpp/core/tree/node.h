@@ -14,9 +14,10 @@ enum class Side : std::uint32_t { left = kLeft, right = kRight };
 // 16 bytes. Children are allocated in pairs, so one link leads to both.
 struct Node {
     NodeKind kind : 2 = NodeKind::leaf;
-    std::uint32_t has_alternates : 1 = 0;  // split
-    Attribute attribute : 29 = 0;          // split
-    std::uint32_t threshold_or_n = 0;      // split: threshold; leaf and unbuilt: number of rows
+    std::uint32_t has_alternates : 1 = 0;      // split
+    std::uint32_t leads_to_postponed : 1 = 0;  // split: if not, nothing was postponed here and below
+    Attribute attribute : kAttributeBits = 0;  // split
+    std::uint32_t threshold_or_n = 0;          // split: threshold; leaf and unbuilt: number of rows
     std::uint32_t link = kNone;  // split: left child, the right one follows; leaf and unbuilt: block of counts and rows
     std::uint32_t stats = kNone;  // split: its statistics, if any
 

@@ -339,9 +339,24 @@ void Tree::drop_stats(NodeIndex index) {
     Node& its = nodes_[index];
     if (its.stats == Node::kNone)
         return;
+    n_undecided_ -= stats_[its.stats].is_undecided() ? 1 : 0;
     stats_[its.stats] = {};
     free_stats_.push_back(its.stats);
     its.stats = Node::kNone;
+}
+
+void Tree::leave_undecided(NodeIndex index, std::vector<bool> const& is_unknown) {
+    SplitStats& its = *stats(index);
+    n_undecided_ += its.is_undecided() ? 0 : 1;
+    its.leave_undecided(is_unknown);
+    nodes_[index].leads_to_postponed = 1;
+}
+
+void Tree::note_postponed(NodeIndex index) {
+    Node& its = nodes_[index];
+    if (its.is_split())
+        its.leads_to_postponed = is_undecided(its) || leads_to_postponed(its.child(Side::left)) ||
+                                 leads_to_postponed(its.child(Side::right));
 }
 
 void Tree::widen(std::size_t n_classes) {
@@ -381,6 +396,7 @@ void Tree::start(Key root, std::size_t n_classes) {
     stats_.clear();
     free_stats_.clear();
     n_unbuilt_ = 0;
+    n_undecided_ = 0;
     lacks_stats_ = false;
     alternates_ = {};
 }
@@ -400,6 +416,7 @@ Tree::Tree(Tree& other, Packed)
       stats_(std::make_move_iterator(other.stats_.begin()), std::make_move_iterator(other.stats_.end())),
       free_stats_(other.free_stats_),
       n_unbuilt_(other.n_unbuilt_),
+      n_undecided_(other.n_undecided_),
       lacks_stats_(other.lacks_stats_) {}
 
 bool Tree::is_wasteful(double max_waste) const {

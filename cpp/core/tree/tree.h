@@ -53,7 +53,29 @@ public:
     [[nodiscard]] NodePath root() const { return {0, root_key_}; }
     [[nodiscard]] Node const& node(NodeIndex index) const { return nodes_[index]; }
     [[nodiscard]] std::size_t n_nodes() const { return nodes_.size() - 2 * free_pairs_.size(); }
-    [[nodiscard]] std::size_t n_unbuilt() const { return n_unbuilt_; }
+
+    // Nodes that were postponed: those that are unbuilt, and splits that are undecided.
+    [[nodiscard]] std::size_t n_postponed() const { return n_unbuilt_ + n_undecided_; }
+    [[nodiscard]] bool is_undecided(Node const& node) const {
+        return node.leads_to_postponed && stats(node) != nullptr && stats(node)->is_undecided();
+    }
+    [[nodiscard]] bool is_postponed(NodeIndex index) const {
+        return nodes_[index].kind == NodeKind::unbuilt || is_undecided(nodes_[index]);
+    }
+    [[nodiscard]] bool leads_to_postponed(NodeIndex index) const {
+        Node const& its = nodes_[index];
+        return its.kind == NodeKind::unbuilt || its.leads_to_postponed;
+    }
+
+    // Notes whether a split leads to something postponed, which its children know already.
+    void note_postponed(NodeIndex index);
+
+    // Leaves a split undecided: makes some of its records unknown.
+    void leave_undecided(NodeIndex index, std::vector<bool> const& is_unknown);
+    void note_decided(SplitStats& stats) {
+        n_undecided_ -= stats.is_undecided() ? 1 : 0;
+        stats.note_decided();
+    }
 
     // Of a leaf or an unbuilt node: rows per class, and the rows themselves, class after class; those of a leaf ascend
     // in each.
@@ -163,6 +185,7 @@ private:
     std::vector<SplitStats> stats_;
     std::vector<std::uint32_t> free_stats_;
     std::size_t n_unbuilt_ = 0;
+    std::size_t n_undecided_ = 0;
     bool lacks_stats_ = false;
     Alternates alternates_;
 };

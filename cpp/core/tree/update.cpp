@@ -64,6 +64,12 @@ public:
         return std::move(cost_);
     }
 
+    // Decides a split that was left undecided.
+    void decide(NodeIndex index, NodePath path) {
+        ActiveAttributes::Scope const scope(scratch_.active);
+        visit_cached(index, path, {});
+    }
+
 private:
     static constexpr bool kApplies = !std::is_const_v<TreeType>;
 
@@ -86,10 +92,19 @@ private:
             else
                 visit_rows(index, path, changes, {rows->slots, rows->ends});
         }
+        note_postponed(index);
     }
 
-    // Whether a split over so many rows that cannot decide without them is left unbuilt.
-    bool is_postponed(std::size_t n_rows) const { return lazy_ && n_rows <= context_.tuning.max_postponed_rows; }
+    void note_postponed(NodeIndex index) {
+        if constexpr (kApplies)
+            if (lazy_)
+                tree_.note_postponed(index);
+    }
+
+    // Whether a split over so many rows that has no statistics is left unbuilt.
+    bool is_postponed(std::size_t n_rows) const {
+        return lazy_ && n_rows >= context_.tuning.min_postponed_rows && n_rows <= context_.tuning.max_postponed_rows;
+    }
 
     void postpone(NodeIndex index, NodePath path, RowGroup& rows) {
         LeafRows const its = decider().count({rows.slots, rows.ends});
@@ -167,16 +182,17 @@ private:
         tree_.prefetch_stats(next);
 
         Decision decision{std::nullopt, &stats};
+        bool has_lost = false;
         if (!decider().must_be_leaf(stats.totals(), path.depth)) {
-            if (knowledge == Knowledge::complete) {
-                decision.split = decider().decide(stats, path);
-            } else {
-                rows_after(index, changes, *rows);
-                if (is_postponed(rows->slots.size())) {
-                    postpone(index, path, *rows);
-                    return;
-                }
-                decision = decide_from_rows(stats, knowledge, *rows, path);
+            if (lazy_ && !changes.empty() && knowledge != Knowledge::needs_search)
+                decision.split = keep_for_now(index, path, changes, stats, knowledge, n_kept, has_lost);
+            if (!decision.split) {
+                if constexpr (kApplies)
+                    tree_.note_decided(stats);
+                if (knowledge != Knowledge::complete)
+                    rows_after(index, changes, *rows);
+                decision = knowledge == Knowledge::complete ? Decision{decider().decide(stats, path), &stats}
+                                                            : decide_from_rows(stats, knowledge, *rows, path);
             }
         }
         tree_.prefetch_records(next);
@@ -187,12 +203,56 @@ private:
             added.assign(changes.added.begin(), changes.added.end());
         }
         if (decision.split && keeps_partition(node, *decision.split, n_kept, changes))
-            keep_split(index, path, changes, stats, decision);
+            has_lost ? keep_uncounted(index, path, changes, stats, decision)
+                     : keep_split(index, path, changes, stats, decision);
         else if (!decision.split || !bring_back(index, path, changes, stats, decision, n_kept))
             replace_split(index, path, changes, stats, decision, n_kept, *rows);
         if constexpr (kApplies)
             if (tree_.node(index).is_split() && tree_.node(index).has_alternates)
                 update_alternates(index, path, node.has_alternates ? Changes{removed, added} : changes);
+    }
+
+    // The split that stays without a look at the rows, if there is one. Where another one may be better, or is, the one
+    // that is there stays undecided: that can wait until somebody asks, and rows that come and go until then may make
+    // it the best one again.
+    std::optional<Split> keep_for_now(NodeIndex index, NodePath path, Changes const& changes, SplitStats const& stats,
+                                      Knowledge knowledge, Count n_kept_left, bool& has_lost) {
+        Node const node = tree_.node(index);
+        if (knowledge == Knowledge::complete && !stats.is_undecided()) {
+            auto const best = decider().decide(stats, path);
+            if (!best || keeps_partition(node, *best, n_kept_left, changes))
+                return best;
+            has_lost = true;
+        }
+        auto const same = find_same(node, path, changes, stats, n_kept_left);
+        if constexpr (kApplies)
+            if (same)
+                tree_.leave_undecided(index, scratch_.is_stale);
+        return same;
+    }
+
+    // The split with its threshold after the changes, if it is still a candidate, which its own record tells.
+    std::optional<Split> find_same(Node const& node, NodePath path, Changes const& changes, SplitStats const& stats,
+                                   Count n_kept_left) {
+        Word const* record = stats.first_record();
+        for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record))
+            if (record_attribute(record) == node.attribute && !scratch_.is_stale[i])
+                return decider().find_split(stats, record, path, [&](Split const& split) {
+                    return keeps_partition(node, split, n_kept_left, changes);
+                });
+        return std::nullopt;
+    }
+
+    // Another split won, so that in the paper's measure all rows under the node are retrained, but the changes go to
+    // the children that are there.
+    void keep_uncounted(NodeIndex index, NodePath path, Changes const& changes, SplitStats& stats,
+                        Decision const& decision) {
+        cost_.record(path.depth, sum(stats.totals()));
+        if (!kApplies)
+            return;
+        UpdateCost cost = std::move(cost_);
+        keep_split(index, path, changes, stats, decision);
+        cost_ = std::move(cost);
     }
 
     // The rows that stay are on the sides where they were.
@@ -228,11 +288,8 @@ private:
                     continue;
                 Count const n_left_before =
                     n_kept_left + count_left(changes.removed, former.attribute, former.threshold());
-                cost_.record(path.depth, sum(stats.totals()));
-                UpdateCost cost = std::move(cost_);  // in the paper's measure all rows under the node are retrained
                 tree_.bring_back(index, alternate, n_left_before);
-                keep_split(index, path, changes, stats, decision);
-                cost_ = std::move(cost);
+                keep_uncounted(index, path, changes, stats, decision);
                 return true;
             }
         }
@@ -316,7 +373,7 @@ private:
     // Not where subtrees are postponed, as nothing is grown twice then, nor for many changes at once: they would be
     // made twice at almost every node.
     bool uses_alternates() const {
-        return !lazy_ && tree_.n_unbuilt() == 0 && n_changes_ <= context_.tuning.max_batch_beside_alternates;
+        return !lazy_ && tree_.n_postponed() == 0 && n_changes_ <= context_.tuning.max_batch_beside_alternates;
     }
 
     void limit_alternates() {
@@ -348,7 +405,7 @@ private:
             require_consistent(stats, decider().look_at(*rows, path.key), path, context_, scratch_);
         }
         // Judged as if there were twice as many rows, so that a row that comes and goes does not make and drop them.
-        if (!decider().is_worth_keeping(stats.n_words(), 2 * std::size_t{sum(stats.totals())}))
+        if (!stats.is_undecided() && !decider().is_worth_keeping(stats.n_words(), 2 * std::size_t{sum(stats.totals())}))
             tree_.drop_stats(index);
     }
 
@@ -528,6 +585,7 @@ private:
         if (node.is_split() && tree_.stats(node) == nullptr) {
             ActiveAttributes::Scope const scope(scratch_.active);
             visit_rows(index, path, changes, rows);
+            note_postponed(index);
         } else {
             visit(index, path, changes);
         }
@@ -580,6 +638,10 @@ UpdateCost plan_update(TreeContext const& context, Tree const& tree, Changes con
     if (changes.empty())
         return {};
     return UpdateWalk<Tree const>(context, tree, lazy, scratch).run(changes);
+}
+
+void decide_postponed(TreeContext const& context, Tree& tree, NodeIndex index, NodePath path, ThreadScratch& scratch) {
+    UpdateWalk<Tree>(context, tree, true, scratch).decide(index, path);
 }
 
 UpdateCost apply_update(TreeContext const& context, Tree& tree, Changes const& changes, bool lazy,

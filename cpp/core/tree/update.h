@@ -33,4 +33,8 @@ struct UpdateCost {
 UpdateCost apply_update(TreeContext const& context, Tree& tree, Changes const& changes, bool lazy,
                         ThreadScratch& scratch);
 
+// Decides a split that a lazy update left undecided, from its rows. If it is another one now, its children are left
+// unbuilt.
+void decide_postponed(TreeContext const& context, Tree& tree, NodeIndex index, NodePath path, ThreadScratch& scratch);
+
 }  // namespace deciduous
