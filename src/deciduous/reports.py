@@ -19,9 +19,10 @@ class UpdateReport:
     A *rebuilt* node is one whose split changed, or that turned from a leaf into a split or back. The rows *retrained*
     are the rows under such nodes, summed over the trees: the paper's measure of the cost of a deletion. Depth 0 is the
     root. A lazy forest counts what is known to change, and small subtrees that it left for later without asking; a
-    split that turns out to be another one when somebody looks at it later is in no report. The rows *regrown* are those of the subtrees that were really grown again: fewer where a subtree that had been
-    set aside came back, or is left for later by a lazy forest; a few more where what is set aside had to follow. That
-    is known afterwards: a cost that was only worked out has None there, and equals the report of the deletion.
+    split that turns out to be another one when somebody looks at it later is in no report. The rows *regrown* are those
+    of the subtrees that were really grown again: fewer where a subtree that had been set aside came back, or is left
+    for later by a lazy forest; a few more where what is set aside had to follow. That is known afterwards: a cost that
+    was only worked out has None there, and equals the report of the deletion.
     """
 
     ids: tuple[Any, ...]
