@@ -212,11 +212,13 @@ void bind_floats(nb::module_& m) {
 }
 
 void bind_errors(nb::module_& m) {
+    // NOLINTBEGIN(bugprone-throw-keyword-missing,bugprone-unused-raii): making one registers it
     nb::exception<InvalidArgument>(m, "InvalidArgument", PyExc_ValueError);
     nb::exception<UnknownRow>(m, "UnknownRow", PyExc_KeyError);
     nb::exception<CorruptData>(m, "CorruptData", PyExc_ValueError);
     nb::exception<EmptyForest>(m, "EmptyForest", PyExc_ValueError);
     nb::exception<BrokenForest>(m, "BrokenForest", PyExc_RuntimeError);
+    // NOLINTEND(bugprone-throw-keyword-missing,bugprone-unused-raii)
 }
 
 void bind_updates(nb::class_<Forest>& forest) {
@@ -345,6 +347,7 @@ void bind_reading(nb::class_<Forest>& forest) {
             [](Forest& self, Bytes rows, std::vector<Bytes> const& trees, std::size_t n_threads, nb::object progress) {
                 auto const report = progress_to(progress);
                 std::vector<std::span<std::uint8_t const>> tree_spans;
+                tree_spans.reserve(trees.size());
                 for (Bytes const& tree : trees)
                     tree_spans.push_back(as_span(tree));
                 InCore const unlocked;
@@ -463,6 +466,7 @@ void bind_processors(nb::module_& m) {
         [] {
             auto const [sets, n] = kernels::available();
             std::vector<std::string> names;
+            names.reserve(n);
             for (std::size_t i = 0; i < n; ++i)
                 names.emplace_back(sets[i]->name);
             return names;

@@ -8,10 +8,10 @@
 #include <random>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "forest.h"
 #include "hostile.h"
 #include "io/frozen_bytes.h"
@@ -214,8 +214,8 @@ private:
                     if (!(share >= 0.0 && share <= 1.0 + 1e-9))
                         fail("a share is out of range", number_);
         };
-        std::jthread const reader(read);
-        std::jthread const another(read);
+        JoinedThread const reader(read);
+        JoinedThread const another(read);
         has_reader_ = true;
         for (int i = 0; i < 4; ++i) {
             remove(forest, 1);

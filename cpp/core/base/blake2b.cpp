@@ -57,8 +57,8 @@ void Blake2b::compress(bool last) {
     std::memcpy(m.data(), block_.data(), kBlock);
 
     std::array<std::uint64_t, 16> v;
-    std::copy(state_.begin(), state_.end(), v.begin());
-    std::copy(kInitial.begin(), kInitial.end(), v.begin() + 8);
+    std::ranges::copy(state_, v.begin());
+    std::ranges::copy(kInitial, v.begin() + 8);
     v[12] ^= n_bytes_;
     if (last)
         v[14] = ~v[14];

@@ -21,8 +21,8 @@ struct Plain {
     static Vector least(Vector a, Vector b) { return a < b ? a : b; }
     static Vector most(Vector a, Vector b) { return a > b ? a : b; }
     static Vector select(Mask mask, Vector a, Vector b) { return mask ? a : b; }
-    static Vector least_where(Mask mask, Vector a, Vector b) { return mask & (b < a) ? b : a; }
-    static Vector most_where(Mask mask, Vector a, Vector b) { return mask & (b > a) ? b : a; }
+    static Vector least_where(Mask mask, Vector a, Vector b) { return (mask & (b < a)) ? b : a; }
+    static Vector most_where(Mask mask, Vector a, Vector b) { return (mask & (b > a)) ? b : a; }
     static Vector more_where(Mask mask, Vector a) { return a - mask; }
     static Ordered lowest(Vector numbers) {
         Ordered lowest = numbers[0];

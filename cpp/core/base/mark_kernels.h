@@ -144,7 +144,7 @@ struct MarkKernels {
             std::uint64_t const bits = Vectors::gather_bits(marks[word], where[word]);
             std::size_t const shift = n % 64;
             gathered[n / 64] |= bits << shift;
-            std::size_t const n_here = static_cast<std::size_t>(std::popcount(where[word]));
+            auto const n_here = static_cast<std::size_t>(std::popcount(where[word]));
             if (shift + n_here >= 64)
                 gathered[n / 64 + 1] = shift == 0 ? 0 : bits >> (64 - shift);
             n += n_here;
@@ -156,7 +156,7 @@ struct MarkKernels {
         std::size_t n = 0;
         for (std::size_t word = 0; word < n_words; ++word) {
             std::size_t const shift = n % 64;
-            std::size_t const n_here = static_cast<std::size_t>(std::popcount(where[word]));
+            auto const n_here = static_cast<std::size_t>(std::popcount(where[word]));
             std::uint64_t bits = n_here == 0 ? 0 : gathered[n / 64] >> shift;
             if (shift + n_here > 64)
                 bits |= gathered[n / 64 + 1] << (64 - shift);

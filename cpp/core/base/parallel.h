@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/standard_floats.h"
@@ -23,6 +25,24 @@ namespace deciduous {
 using Progress = std::function<void(std::size_t n_done)>;
 
 inline constexpr std::chrono::milliseconds kBetweenReports{50};
+
+// A thread that is waited for at its end: std::jthread, which the libc++ of Apple and of older clangs does not have.
+class JoinedThread {
+public:
+    template <typename Body, typename... Arguments>
+        requires std::invocable<Body, Arguments...>
+    explicit JoinedThread(Body&& body, Arguments&&... arguments)
+        : thread_(std::forward<Body>(body), std::forward<Arguments>(arguments)...) {}
+    JoinedThread(JoinedThread&&) noexcept = default;
+    JoinedThread& operator=(JoinedThread&&) = delete;
+    ~JoinedThread() {
+        if (thread_.joinable())
+            thread_.join();
+    }
+
+private:
+    std::thread thread_;
+};
 
 [[nodiscard]] inline std::size_t n_workers(std::size_t n_items, std::size_t n_threads) {
     return std::max<std::size_t>(1, std::min(n_items, n_threads));
@@ -76,7 +96,7 @@ void parallel_for(std::size_t n_items, std::size_t n_threads, Body const& body, 
         }
     };
     // Where no more threads can be had, those that are there do all of it.
-    auto const start_helpers = [&](std::vector<std::jthread>& threads) {
+    auto const start_helpers = [&](std::vector<JoinedThread>& threads) {
         try {
             for (std::size_t worker = 1; worker < n_workers(n_items, n_threads); ++worker) {
                 std::scoped_lock const lock(mutex);
@@ -87,7 +107,7 @@ void parallel_for(std::size_t n_items, std::size_t n_threads, Body const& body, 
         }
     };
     {
-        std::vector<std::jthread> threads;
+        std::vector<JoinedThread> threads;
         start_helpers(threads);
         keeping_errors([&] {
             work(0, progress);

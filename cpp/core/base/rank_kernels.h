@@ -110,7 +110,7 @@ struct RankKernels {
             Value const step = value == to_value(0.0F) ? 2 : 1;  // between it and the number below stands -0.0
             rounded[i] = static_cast<Ordered>(value - (static_cast<double>(nearest) > point ? step : 0));
             // The ends are float32, so a point is between them exactly if its rounding down is.
-            is_outside[i] = (point < window.low) | (point >= window.high) ? 1 : 0;
+            is_outside[i] = ((point < window.low) | (point >= window.high)) ? 1 : 0;
         }
         std::size_t n = 0;
         for (std::size_t i = 0; i < kLanes; i += kWidth)

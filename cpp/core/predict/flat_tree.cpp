@@ -19,7 +19,7 @@ FlatTree::FlatTree(Tree const& tree, std::size_t n_classes, std::span<std::uint3
         if (n_present == 1 && pure[last] != kNone)
             return pure[last];
         std::size_t const place = leaf_shares_.size();
-        auto const number = static_cast<Fork::Link>(place / n_classes);
+        auto const number = static_cast<Fork::Link>(place / n_classes);  // NOLINT(*.DivideZero): there are classes
         leaf_shares_.resize(place + n_classes, 0.0);
         add_leaf_shares(counts, class_weights, &leaf_shares_[place]);
         if (n_present == 1)

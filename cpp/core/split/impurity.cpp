@@ -109,7 +109,7 @@ double entropy_score(WeightedLogs const& logs, NClasses n_classes, Count const* 
 
 // As docs/algorithm.md has it.
 std::int64_t log2_by_digits(std::uint64_t n) {
-    int const e = std::bit_width(n) - 1;
+    int const e = static_cast<int>(std::bit_width(n)) - 1;
     std::uint64_t z = n << (63 - e);
     std::int64_t digits = 0;
     for (int i = 0; i < kLogDigits; ++i) {

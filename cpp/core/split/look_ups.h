@@ -185,7 +185,7 @@ private:
         std::size_t n_valid = 0;
         for (std::size_t i = 0; i < cuts.size(); ++i) {  // without branches, as their outcomes would be random
             valid_ranks[n_valid] = to_ordered(cuts[i].rank);
-            n_valid += cuts[i].is_candidate & (cuts[i].rank <= last) ? 1 : 0;
+            n_valid += (cuts[i].is_candidate & (cuts[i].rank <= last)) ? 1 : 0;
         }
         valid_ranks.resize(n_valid);
         if (n_valid < n_wanted(request))
@@ -216,7 +216,7 @@ private:
         std::size_t n = 0;
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
             sampled[n] = i;
-            n += cuts[i].is_candidate & (cuts[i].rank <= cuts.last_sampled) ? 1 : 0;
+            n += (cuts[i].is_candidate & (cuts[i].rank <= cuts.last_sampled)) ? 1 : 0;
         }
         Count* left = candidates.append_many(n, [&](std::size_t i, Candidate& its) {
             auto const& cut = cuts[sampled[i]];

@@ -98,7 +98,7 @@ TEST_CASE("readers share the lock of a forest, a writer has it alone") {
 TEST_CASE("a writer gets its turn while others read again and again") {
     FairSharedMutex mutex;
     std::atomic<bool> has_written{false};
-    std::vector<std::jthread> readers;
+    std::vector<JoinedThread> readers;
     for (int i = 0; i < 3; ++i)
         readers.emplace_back([&] {
             while (!has_written)
