@@ -167,6 +167,54 @@ valgrind:  ## Find valgrind, with which the guard counts, or install it
 	$(BIN)/pip install --quiet --group bench
 	@touch $@
 
+# Tools that `make test` does without, by their group in pyproject.toml.
+.venv/.group-%: .venv/.tools
+	$(BIN)/pip install --quiet --group $*
+	@touch $@
+
+# Lines of the package that a part of the tests runs, and of the core that its own programs run: five minutes.
+COVERED_PYTHON ?= 85
+COVERED_CORE ?= 85
+COVERAGE := build/coverage
+COVERING := $(wildcard $(addprefix tests/test_,$(addsuffix .py,categorical cli* columns corrupt_* errors export forest \
+    frozen labels live* memory model_file pictures progress row_names table_index tuning update weights)))
+.PHONY: coverage coverage-python coverage-core
+coverage: coverage-python coverage-core  ## Lines of package and core that tests run; fails below the floors
+
+coverage-python: build .venv/.group-coverage
+	@mkdir -p $(COVERAGE)/report
+	COVERAGE_FILE=$(COVERAGE)/python $(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal \
+	    --cov --cov-report=term:skip-covered --cov-report=html:$(COVERAGE)/report/python \
+	    --cov-fail-under=$(COVERED_PYTHON) $(COVERING)
+
+coverage-core: .venv/.group-coverage doctest
+	@mkdir -p $(COVERAGE)/report/core
+	$(call build_core,coverage/core,-DDECIDUOUS_STRESS=ON -DDECIDUOUS_UNIT=ON -DCMAKE_BUILD_TYPE=Debug \
+	    -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1 --coverage -fprofile-update=atomic")
+	find $(COVERAGE)/core -name '*.gcda' -delete
+	$(COVERAGE)/core/unit
+	$(COVERAGE)/core/stress 30
+	$(COVERAGE)/core/allocations 1
+	$(BIN)/gcovr --root . --filter cpp/core --exclude-throw-branches $(COVERAGE)/core \
+	    --html-nested $(COVERAGE)/report/core/index.html --print-summary --fail-under-line $(COVERED_CORE)
+
+# .clang-tidy says which checks. The compiler of the compile commands does not matter to it.
+.PHONY: tidy
+tidy: .venv/.group-tidy  ## clang-tidy over the core and the bindings, minutes
+	@mkdir -p build
+	@$(BIN)/cmake -S . -B build/tidy -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
+	    -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python > build/tidy.log
+	$(BIN)/run-clang-tidy.py -quiet -p build/tidy -clang-tidy-binary $(BIN)/clang-tidy 'cpp/(core|bindings)/'
+
+.PHONY: lint-workflows
+lint-workflows: .venv/.group-lint  ## Lint the workflows of GitHub
+	$(BIN)/actionlint
+	$(BIN)/zizmor --offline --quiet .github
+
+.PHONY: site
+site: .venv/.group-site  ## Build the documentation as a site, in build/site
+	$(BIN)/mkdocs build --strict --quiet
+
 BENCH ?=
 .PHONY: bench
 bench: build .venv/.peers  ## Measure everything beside the peers, about an hour; BENCH=--quick for five minutes

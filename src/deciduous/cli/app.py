@@ -8,10 +8,18 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from ..errors import DeciduousError
 from . import checking, live, predicting, sharing, training, trying, updating
 from ._output import EXIT_CODES, Commands
 
 ENDING = "\n".join(["\b", "Exit codes:", *(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())])
+
+# They are the only part of the package that wheels leave out.
+EXPERIMENTS = "deciduous.experiments"
+NO_EXPERIMENTS = (
+    "The experiments are not installed: they come with the sources. In a copy of "
+    "https://github.com/deciduous-forests/deciduous run: DECIDUOUS_WITH_EXPERIMENTS=1 pip install '.[experiments]'"
+)
 
 
 class Experiments(TyperGroup):
@@ -29,7 +37,12 @@ class Experiments(TyperGroup):
 
     def _import(self) -> None:
         if not self.commands:
-            from . import experiment
+            try:
+                from . import experiment
+            except ModuleNotFoundError as error:
+                if error.name != EXPERIMENTS:
+                    raise
+                raise DeciduousError(NO_EXPERIMENTS) from None
 
             group: Any = get_command(experiment.app)
             self.commands.update(group.commands)
