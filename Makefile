@@ -72,7 +72,7 @@ stub: build  ## Write the type stub of the core anew, after a change of the bind
 	$(BIN)/python -m nanobind.stubgen --quiet --module deciduous._core --output-file $(STUB)
 
 .PHONY: docs
-docs: build  ## Write docs/api.md and docs/cli.md anew, after a change of docstrings, the results in docs/experiments.md, and the README's transcript
+docs: build  ## Write docs/api.md and docs/cli.md again after a change of docstrings, with the transcript and the results of the experiments
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_experiments.py

@@ -1,4 +1,4 @@
-"""Runs the commands of the README's transcript and writes what they print. A test fails when they print otherwise."""
+"""Runs the commands of the transcript in docs/cli.md and writes what they print. A test fails when they print otherwise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-PAGE = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).with_name("cli.md")
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 NEW_PATIENTS = (13, 19, 81)
 SECONDS = re.compile(r"\d+\.\d\d s\b")

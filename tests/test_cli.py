@@ -87,7 +87,7 @@ def test_page_is_what_help_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(f"| {code} | {meaning} |" in text for code, meaning in EXIT_CODES.items())
 
 
-def test_transcript_in_the_readme_is_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transcript_is_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     """All commands of it are run, in processes of their own, on real data."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     transcripts = importlib.import_module("make_transcript")
