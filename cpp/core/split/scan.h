@@ -150,6 +150,11 @@ public:
     [[nodiscard]] Count* left(std::size_t i) { return left_.data() + i * n_classes_; }
     [[nodiscard]] Count const* left(std::size_t i) const { return left_.data() + i * n_classes_; }
 
+    // Rows above the previous threshold and at or below this one.
+    [[nodiscard]] Count bucket(std::size_t i, std::size_t y) const {
+        return left(i)[y] - (i == 0 ? 0 : left(i - 1)[y]);
+    }
+
     void wipe_values() {
         points_.wipe_written();
         points_beside_.wipe_written();

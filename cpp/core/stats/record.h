@@ -16,8 +16,9 @@ using Word = std::uint32_t;
 // record is a head and nothing else then.
 enum class RecordKind : Word { pair, thresholds, prefix, boundaries, unknown };
 
-// Most nodes are small: their counts fit into 16 bits, and those at single values into 8.
+// Most nodes are small: their counts fit into 16 bits, and those at single values, or all of them, into 8.
 inline constexpr Word kNarrow = Word{1} << 31;
+inline constexpr Word kNarrowest = Word{1} << 30;
 
 inline constexpr std::size_t kRecordHead = 2;
 
@@ -25,7 +26,7 @@ inline constexpr std::size_t kRecordHead = 2;
     return static_cast<Word>(kind) << kAttributeBits | attribute;
 }
 [[nodiscard]] inline RecordKind record_kind(Word const* record) {
-    return static_cast<RecordKind>((record[0] & ~kNarrow) >> kAttributeBits);
+    return static_cast<RecordKind>((record[0] & ~(kNarrow | kNarrowest)) >> kAttributeBits);
 }
 [[nodiscard]] inline Attribute record_attribute(Word const* record) {
     return record[0] & ((Word{1} << kAttributeBits) - 1);

@@ -47,15 +47,30 @@ bool append_cuts(NClasses n_classes, Attribute attribute, NodeRows const& node, 
     return true;
 }
 
+// The largest of the numbers that a record has for each threshold.
+template <typename NClasses>
+std::uint32_t largest_number(NClasses n_classes, FoundThresholds const& found) {
+    std::uint32_t largest = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        largest = std::max(largest, found.rank(i));
+        for (std::size_t y = 0; y < n_classes; ++y)
+            largest = std::max(largest, found.bucket(i, y));
+    }
+    return largest;
+}
+
 template <typename NClasses>
 bool append_thresholds(NClasses n_classes, Attribute attribute, std::size_t max_words, FoundThresholds const& found,
                        WipedVector<Word>& records) {
-    std::size_t const n_words = ThresholdRecord<NClasses>::length(n_classes, found.size());
-    if (n_words > max_words)
-        return false;
-    Word* const record = start_record(record_tag(RecordKind::thresholds, attribute), n_words, records);
-    ThresholdRecord(n_classes, record).write(found);
-    return true;
+    return with_numbers_up_to(largest_number(n_classes, found), [&](auto number, Word width) {
+        using Record = ThresholdRecord<NClasses, decltype(number)>;
+        std::size_t const n_words = Record::length(n_classes, found.size());
+        if (n_words > max_words)
+            return false;
+        Word const tag = record_tag(RecordKind::thresholds, attribute) | width;
+        Record(n_classes, start_record(tag, n_words, records)).write(found);
+        return true;
+    });
 }
 
 }  // namespace
@@ -83,7 +98,7 @@ bool update_record(Word* record, NodeCounts const& node, Dataset const& data, Ch
         return PairRecord::update(record, node.totals, data, changes);
     return with_classes(node.totals.size(), [&](auto n_classes) {
         if (record_kind(record) == RecordKind::thresholds)
-            return ThresholdRecord(n_classes, record).update(data, changes);
+            return with_thresholds(n_classes, record, [&](auto its) { return its.update(data, changes); });
         if (dominant_of_cuts(record) != node.dominant)
             return false;  // all ranks are others
         Ranks const ranks(node.keys, record_attribute(record), node.dominant);
@@ -107,7 +122,7 @@ void offer_record(Word const* record, NodeCounts const& node, Sampling const& sa
     auto* const words = const_cast<Word*>(record);
     with_classes(node.totals.size(), [&](auto n_classes) {
         if (record_kind(record) == RecordKind::thresholds)
-            ThresholdRecord(n_classes, words).offer(candidates);
+            with_thresholds(n_classes, words, [&](auto its) { its.offer(candidates); });
         else
             with_cuts(n_classes, words, ranks, [&](auto cuts) { cuts.offer(candidates, scratch.left); });
     });
@@ -121,9 +136,8 @@ bool equals_recount(Word const* record, NodeRows const& node, Sampling const& sa
         return find_pair_again(node, attribute, tuning, scratch) && PairRecord(record).equals(scratch.pair);
     if (kind == RecordKind::thresholds) {
         find_thresholds_again(node, attribute, sampling.uniform(true), scratch);
-        WipedVector<Word> recount;
-        return append_record(attribute, Finding::cuts, sampling, node, record_length(record), scratch, recount) &&
-               std::equal(record, record + record_length(record), recount.begin(), recount.end());
+        return with_thresholds(node.n_classes(), const_cast<Word*>(record),
+                               [&](auto its) { return its.equals(scratch.thresholds); });
     }
     WipedVector<Word> copy(record, record + record_length(record));
     if (dominant_of_cuts(record) != node.dominant)
@@ -153,6 +167,15 @@ std::size_t likely_cuts(NodeRows const& node, Sampling const& sampling, Tuning c
     return static_cast<std::size_t>(std::min(n_valid, n_wanted / share_valid));
 }
 
+// So many words the record of a column with uniform thresholds has if no number in it is larger than those of its rows
+// and thresholds.
+std::size_t likely_length_of_thresholds(NodeRows const& node, std::uint32_t n_thresholds) {
+    auto const most = std::max(static_cast<std::uint32_t>(node.size()), n_thresholds);
+    return with_numbers_up_to(most, [&](auto number, Word) {
+        return ThresholdRecord<std::size_t, decltype(number)>::length(node.n_classes(), n_thresholds);
+    });
+}
+
 }  // namespace
 
 std::size_t likely_length(NodeRows const& node, std::span<Attribute const> attributes, Sampling const& sampling,
@@ -168,7 +191,7 @@ std::size_t likely_length(NodeRows const& node, std::span<Attribute const> attri
         if (n_values <= 2)
             n_words += PairRecord::length(n_classes);
         else if (sampling.scheme == CandidateScheme::uniform)
-            n_words += ThresholdRecord<std::size_t>::length(n_classes, sampling.n_thresholds);
+            n_words += likely_length_of_thresholds(node, sampling.n_thresholds);
         else
             n_words += CutRecord<std::size_t, NarrowCounts>::length(n_classes, std::min(n_cuts, n_values / 4));
     }

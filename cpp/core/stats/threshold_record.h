@@ -1,12 +1,15 @@
 // The record of an attribute with uniform thresholds. They change only with the range of the numbers.
 //
 // Words: head · number of thresholds · lowest and highest number · rows at them · rows without a number · thresholds,
-// ascending. A threshold is: its value · its rank · rows per class above the previous threshold and at or below this
-// one.
+// ascending · their ranks · for each threshold, rows per class above the previous one and at or below it: its bucket.
+// Ranks and buckets are numbers of 8, 16 or 32 bits, whatever they all fit into: most records are of small nodes.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 
 #include "base/wiped.h"
 #include "data/changes.h"
@@ -16,16 +19,17 @@
 
 namespace deciduous {
 
-template <typename NClasses>
+template <typename NClasses, typename Number>
 class ThresholdRecord {
 public:
     ThresholdRecord(NClasses n_classes, Word* record) : n_classes_(n_classes), words_(record) {}
 
     [[nodiscard]] static std::size_t length(NClasses n_classes, std::size_t n_thresholds) {
-        return kHead + n_thresholds * (2 + n_classes);
+        std::size_t const n_bytes = n_thresholds * (1 + n_classes) * sizeof(Number);
+        return kHead + n_thresholds + (n_bytes + sizeof(Word) - 1) / sizeof(Word);
     }
 
-    // Writes what was found into a record of this size.
+    // Writes what was found into a record of this size, all words of which are 0 yet.
     void write(FoundThresholds const& found) const {
         words_[kSize] = static_cast<Word>(found.size());
         words_[kLowest] = found.lowest;
@@ -34,14 +38,27 @@ public:
         words_[kAtHighest] = found.n_highest;
         words_[kAtMissing] = found.n_missing;
         for (std::size_t i = 0; i < found.size(); ++i) {
-            at(i)[0] = found.threshold(i);
-            at(i)[1] = found.rank(i);
+            thresholds()[i] = found.threshold(i);
+            set(place_of_rank(i), found.rank(i));
             for (std::size_t y = 0; y < n_classes_; ++y)
-                bucket(i)[y] = found.left(i)[y] - (i == 0 ? 0 : found.left(i - 1)[y]);
+                set(place_of_bucket(i, y), found.bucket(i, y));
         }
     }
 
-    // Whether the range is what it was.
+    // Whether it is what was found.
+    [[nodiscard]] bool equals(FoundThresholds const& found) const {
+        bool is_equal = words_[kSize] == found.size() && words_[kLowest] == found.lowest &&
+                        words_[kHighest] == found.highest && words_[kAtLowest] == found.n_lowest &&
+                        words_[kAtHighest] == found.n_highest && words_[kAtMissing] == found.n_missing;
+        for (std::size_t i = 0; is_equal && i < found.size(); ++i) {
+            is_equal = thresholds()[i] == found.threshold(i) && get(place_of_rank(i)) == found.rank(i);
+            for (std::size_t y = 0; y < n_classes_; ++y)
+                is_equal = is_equal && get(place_of_bucket(i, y)) == found.bucket(i, y);
+        }
+        return is_equal;
+    }
+
+    // Whether the range is what it was, and all numbers fit. If not, the record is of no use.
     [[nodiscard]] bool update(Dataset const& data, Changes const& changes) const {
         Attribute const attribute = record_attribute(words_);
         bool const had_missing = words_[kAtMissing] > 0;
@@ -57,12 +74,17 @@ public:
 
     // Appends the candidates.
     void offer(Candidates& candidates) const {
-        for (std::size_t i = 0; i < words_[kSize]; ++i) {
-            Count* const left = candidates.append(record_attribute(words_), at(i)[0], kNoValue, at(i)[1]);
-            std::copy_n(bucket(i), std::size_t{n_classes_}, left);
-            if (i > 0)  // what was appended before stands before it
-                for (std::size_t y = 0; y < n_classes_; ++y)
-                    left[y] += (left - n_classes_)[y];
+        Attribute const attribute = record_attribute(words_);
+        Count* const left = candidates.append_many(words_[kSize], [&](std::size_t i, Candidate& its) {
+            its.attribute = attribute;
+            its.value = thresholds()[i];
+            its.next = kNoValue;
+            its.rank = get(place_of_rank(i));
+        });
+        for (std::size_t y = 0; y < n_classes_; ++y) {
+            Count n_left = 0;
+            for (std::size_t i = 0; i < words_[kSize]; ++i)
+                left[i * n_classes_ + y] = n_left += get(place_of_bucket(i, y));
         }
     }
 
@@ -77,27 +99,50 @@ private:
         kHead,
     };
 
-    [[nodiscard]] Word* at(std::size_t i) const { return words_ + kHead + i * (2 + n_classes_); }
-    [[nodiscard]] Count* bucket(std::size_t i) const { return at(i) + 2; }
+    [[nodiscard]] Word* thresholds() const { return words_ + kHead; }
+
+    // Among the numbers, which are behind the thresholds.
+    [[nodiscard]] static std::size_t place_of_rank(std::size_t i) { return i; }
+    [[nodiscard]] std::size_t place_of_bucket(std::size_t i, std::size_t y) const {
+        return words_[kSize] + i * n_classes_ + y;
+    }
+    [[nodiscard]] std::uint8_t* bytes(std::size_t place) const {
+        return reinterpret_cast<std::uint8_t*>(thresholds() + words_[kSize]) + place * sizeof(Number);
+    }
+    [[nodiscard]] std::uint32_t get(std::size_t place) const {
+        Number number = 0;
+        std::memcpy(&number, bytes(place), sizeof number);
+        return number;
+    }
+    void set(std::size_t place, std::uint32_t value) const {
+        auto const number = static_cast<Number>(value);
+        std::memcpy(bytes(place), &number, sizeof number);
+    }
 
     void remove(Value value, WeightedLabel vote) const {
         words_[kAtMissing] -= value == kMissing ? 1 : 0;
         words_[kAtLowest] -= value == words_[kLowest] ? 1 : 0;
         words_[kAtHighest] -= value == words_[kHighest] ? 1 : 0;
-        if (std::size_t const i = first_from(value); i < words_[kSize])
-            bucket(i)[vote.label] -= vote.weight;
+        if (std::size_t const i = first_from(value); i < words_[kSize]) {
+            std::size_t const place = place_of_bucket(i, vote.label);
+            set(place, get(place) - vote.weight);
+        }
     }
 
-    // False if the value widens the range.
+    // False if the value widens the range, or there is no room for so many rows in its bucket.
     [[nodiscard]] bool add(Value value, WeightedLabel vote) const {
         if (value != kMissing && (value < words_[kLowest] || value > words_[kHighest]))
             return false;
         words_[kAtMissing] += value == kMissing ? 1 : 0;
         words_[kAtLowest] += value == words_[kLowest] ? 1 : 0;
         words_[kAtHighest] += value == words_[kHighest] ? 1 : 0;
-        if (std::size_t const i = first_from(value); i < words_[kSize])
-            bucket(i)[vote.label] += vote.weight;
-        return true;
+        std::size_t const i = first_from(value);
+        if (i >= words_[kSize])
+            return true;
+        std::size_t const place = place_of_bucket(i, vote.label);
+        Count const n = get(place) + vote.weight;
+        set(place, n);
+        return n <= std::numeric_limits<Number>::max();
     }
 
     // The first threshold that is not below the value.
@@ -105,7 +150,7 @@ private:
         std::size_t begin = 0;
         for (std::size_t n = words_[kSize]; n > 0;) {
             std::size_t const half = (n + 1) / 2;
-            begin += at(begin + half - 1)[0] < value ? half : 0;
+            begin += thresholds()[begin + half - 1] < value ? half : 0;
             n -= half;
         }
         return begin;
@@ -114,5 +159,26 @@ private:
     NClasses n_classes_;
     Word* words_;
 };
+
+// Calls the function with a number of the kind that values up to this one fit into, and the bits that tell it in the
+// tag of a record.
+template <typename Function>
+decltype(auto) with_numbers_up_to(std::uint32_t most, Function&& function) {
+    if (most <= std::numeric_limits<std::uint8_t>::max())
+        return function(std::uint8_t{}, kNarrowest);
+    if (most <= std::numeric_limits<std::uint16_t>::max())
+        return function(std::uint16_t{}, kNarrow);
+    return function(std::uint32_t{}, Word{0});
+}
+
+// Calls the function with a record that is there.
+template <typename NClasses, typename Function>
+decltype(auto) with_thresholds(NClasses n_classes, Word* record, Function&& function) {
+    if ((record[0] & kNarrowest) != 0)
+        return function(ThresholdRecord<NClasses, std::uint8_t>(n_classes, record));
+    if (is_narrow(record))
+        return function(ThresholdRecord<NClasses, std::uint16_t>(n_classes, record));
+    return function(ThresholdRecord<NClasses, std::uint32_t>(n_classes, record));
+}
 
 }  // namespace deciduous
