@@ -139,6 +139,7 @@ torture: torture-core torture-memory torture-interrupts torture-files torture-li
 # As users have it, without recounts: a fault of the caches shows in the forest, or nowhere.
 torture-core: .venv/.tools  ## Hostile histories at the limits of all counts, each state against a fresh fit; STATES=1000000
 	$(call build_core,release,-DDECIDUOUS_STRESS=ON -DCMAKE_BUILD_TYPE=Release)
+	build/release/allocations 1
 	build/release/stress --states $(STATES) --seed $(SEED)
 
 torture-memory:  ## Every allocation of every operation fails once, under the address sanitizer; FAILURES=60 rounds

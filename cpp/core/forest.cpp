@@ -31,13 +31,6 @@ bool has_rows(Tree const& tree) {
     return root.is_split() || root.n_rows() > 0;
 }
 
-UpdateCost sum_of(std::span<UpdateCost const> costs) {
-    UpdateCost total;
-    for (UpdateCost const& cost : costs)
-        total.merge(cost);
-    return total;
-}
-
 // What is to be told of the first tree of which there is something to tell.
 std::optional<std::string> first_of(std::span<std::optional<std::string> const> findings, char const* separator) {
     for (std::size_t t = 0; t < findings.size(); ++t)
@@ -53,12 +46,21 @@ constexpr auto grow_tree = [](std::size_t, Tree& tree, RowGroup& rows, Grower& g
     grower.grow(tree, Tree::kRoot, rows, tree.root());
 };
 
+void Forest::Moving::forget() noexcept {
+    if (leaving.size() > kFewChanges)
+        give_back(leaving);
+    leaving.clear();
+    removed.forget();
+    added.forget();
+}
+
 // While the forest changes. If something is thrown half way, the trees go: they follow from the rows. What was laid out
 // from the trees before goes in any case, and with it what it knew of rows.
 class Forest::Mutation {
 public:
     explicit Mutation(Forest& forest) : forest_(forest) { give_back(forest_.flat_trees_); }
     ~Mutation() {
+        forest_.moving_.forget();
         if (is_done_)
             return;
         give_back(forest_.trees_);
@@ -77,37 +79,45 @@ private:
 class Forest::Arrival {
 public:
     Arrival(Forest& forest, NewRows const& rows, Classes classes, std::size_t n_threads)
-        : forest_(forest), former_classes_(forest.classes_), former_totals_(forest.totals_) {
-        std::vector<Count> totals = former_totals_;
-        totals.resize(std::max(totals.size(), classes.keys.size()), 0);
-        slots_ = forest_.data_.insert(rows.ids, rows.rows, rows.votes, n_threads);
+        : forest_(forest), votes_(rows.votes), n_former_classes_(forest.totals_.size()) {
+        std::size_t const n_classes = std::max(n_former_classes_, classes.keys.size());
+        forest_.totals_.reserve(n_classes);
+        if (!rows.ids.empty())
+            slots_ = forest_.data_.insert(rows.ids, rows.rows, rows.votes, n_threads);
         // From here on nothing can fail.
         std::ranges::sort(slots_);
-        for (WeightedLabel const vote : rows.votes)
-            totals[vote.label] += vote.weight;
-        if (totals.size() > former_totals_.size())
-            forest_.classes_ = std::move(classes);
-        forest_.totals_ = std::move(totals);
+        forest_.totals_.resize(n_classes, 0);
+        for (WeightedLabel const vote : votes_)
+            forest_.totals_[vote.label] += vote.weight;
+        if (brings_classes())
+            former_classes_ = std::exchange(forest_.classes_, std::move(classes));
     }
     ~Arrival() {
-        if (!stays_) {
-            forest_.data_.erase(slots_);
-            forest_.classes_ = std::move(former_classes_);
-            forest_.totals_ = std::move(former_totals_);
-        }
+        if (!stays_)
+            take_back();
         forest_.data_.forget_preparations();
     }
     Arrival(Arrival const&) = delete;
     Arrival& operator=(Arrival const&) = delete;
 
     [[nodiscard]] std::span<Slot const> slots() const { return slots_; }  // ascending
-    [[nodiscard]] bool brings_classes() const { return forest_.totals_.size() > former_totals_.size(); }
+    [[nodiscard]] bool brings_classes() const { return forest_.totals_.size() > n_former_classes_; }
     void stay() { stays_ = true; }
 
 private:
+    void take_back() {
+        forest_.data_.erase(slots_);
+        for (WeightedLabel const vote : votes_)
+            forest_.totals_[vote.label] -= vote.weight;
+        if (brings_classes())
+            forest_.classes_ = std::move(former_classes_);
+        forest_.totals_.resize(n_former_classes_);
+    }
+
     Forest& forest_;
-    Classes former_classes_;
-    std::vector<Count> former_totals_;
+    std::span<WeightedLabel const> votes_;
+    std::size_t n_former_classes_;
+    Classes former_classes_;  // if others come
     std::vector<Slot> slots_;
     bool stays_ = false;
 };
@@ -210,6 +220,21 @@ auto Forest::for_each_tree(Scratches& scratches, std::size_t n_threads, Function
     }
 }
 
+// The costs of all trees together.
+template <typename Function>
+UpdateCost Forest::sum_of_costs(Scratches& scratches, std::size_t n_threads, Function const& cost_of,
+                                Progress const& progress) const {
+    UpdateCost total;
+    std::mutex mutex;  // of the total
+    auto const add = [&](std::size_t t, ThreadScratch& scratch) {
+        UpdateCost const cost = cost_of(t, scratch);
+        std::scoped_lock const lock(mutex);
+        total.merge(cost);
+    };
+    for_each_tree(scratches, n_threads, add, progress);
+    return total;
+}
+
 // Some rows, tree by tree: those that were drawn for a tree, or all of them if each tree has all.
 template <typename Row>
 class Forest::RowsByTree {
@@ -291,8 +316,9 @@ void Forest::make_trees(std::span<Slot const> rows, Execution const& how, Progre
         progress);
 }
 
-std::vector<Slot> Forest::find_slots(std::span<RowId const> ids) const {
-    std::vector<Slot> slots;
+// By ascending slot.
+void Forest::find_slots(std::span<RowId const> ids, std::vector<Slot>& slots) const {
+    slots.clear();
     std::vector<RowId> unknown;
     for (RowId const id : ids) {
         if (auto const slot = data_.find(id))
@@ -305,7 +331,6 @@ std::vector<Slot> Forest::find_slots(std::span<RowId const> ids) const {
     std::ranges::sort(slots);
     if (auto const twin = std::ranges::adjacent_find(slots); twin != slots.end())
         throw InvalidArgument("Row " + std::to_string(data_.id(*twin)) + " is named twice.");
-    return slots;
 }
 
 UpdateCost Forest::update_trees(Changes const& changes, Execution const& how, Progress const& progress) {
@@ -316,15 +341,16 @@ UpdateCost Forest::update_trees(Changes const& changes, Execution const& how, Pr
         tidy(trees_[t]);
         return cost;
     };
-    return sum_of(for_each_tree(scratches_, how.n_threads, update, progress));
+    return sum_of_costs(scratches_, how.n_threads, update, progress);
 }
 
 UpdateCost Forest::update_rows(std::span<RowId const> leaving, NewRows const& coming, Classes classes,
                                Execution const& how, Progress const& progress) {
     Writing const lock = writing(how);
-    std::vector<Slot> const removed_slots = find_slots(leaving);
-    data_.require_insertable(coming.ids, coming.votes, std::max(totals_.size(), classes.keys.size()), removed_slots);
-    data_.prepare_to_erase(removed_slots.size() + coming.ids.size());
+    auto& [leaving_slots, removed, added] = moving_;
+    find_slots(leaving, leaving_slots);
+    data_.require_insertable(coming.ids, coming.votes, std::max(totals_.size(), classes.keys.size()), leaving_slots);
+    data_.prepare_to_erase(leaving_slots.size() + coming.ids.size());
     if (classes.keys.size() > totals_.size())
         build_all(how.n_threads);  // trees that take in a class lose their statistics, and with them what is undecided
     UpdateCost cost;
@@ -334,17 +360,17 @@ UpdateCost Forest::update_rows(std::span<RowId const> leaving, NewRows const& co
         if (arrival.brings_classes())
             for (Tree& tree : trees_)
                 tree.widen(totals_.size());
-        ChangedRows removed(data_, removed_slots, tuning_.max_laid_out_values);
-        ChangedRows added(data_, arrival.slots(), tuning_.max_laid_out_values);
+        removed.take(data_, leaving_slots, tuning_.max_laid_out_values);
+        added.take(data_, arrival.slots(), tuning_.max_laid_out_values);
         cost = update_trees({removed.all(), added.all()}, how, progress);
         // From here on nothing can fail.
         apply_to_counts(totals_, {removed.all(), {}});
-        data_.erase(removed_slots);
+        data_.erase(leaving_slots);
         ++n_updates_;
         arrival.stay();
         mutation.done();
     }
-    if (!removed_slots.empty())
+    if (!leaving.empty())
         for (auto const& scratch : scratches_)
             scratch->wipe_values();
     tidy_rows(how.n_threads);
@@ -392,17 +418,21 @@ void Forest::tidy(Tree& tree) const {
 
 UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& how) {
     return read_trees(how, [&] {
-        ChangedRows rows(data_, find_slots(ids), tuning_.max_laid_out_values);
+        std::vector<Slot> slots;
+        find_slots(ids, slots);
+        ChangedRows rows(data_, slots, tuning_.max_laid_out_values);
         auto by_tree = rows_by_tree(rows.all(), how.n_threads);
-        return sum_of(for_each_tree(how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
+        Scratches scratches;
+        return sum_of_costs(scratches, how.n_threads, [&](std::size_t t, ThreadScratch& scratch) {
             return plan_update(context(), trees_[t], {by_tree[t], {}}, how.lazy, scratch);
-        }));
+        });
     });
 }
 
 std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Execution const& how) {
     return read_trees(how, [&] {
-        (void)find_slots(ids);
+        std::vector<Slot> slots;
+        find_slots(ids, slots);  // whether all of them are there
         std::vector<std::uint64_t> costs(ids.size(), 0);
         bool const all_in_all = params_.trees_per_row == params_.n_trees;
         Scratches scratches;

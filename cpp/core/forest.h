@@ -153,6 +153,14 @@ private:
     using Writing = std::unique_lock<FairSharedMutex>;
     class Mutation;
     class Arrival;
+
+    // The rows that leave and come.
+    struct Moving {
+        std::vector<Slot> leaving;  // ascending
+        ChangedRows removed;
+        ChangedRows added;
+        void forget() noexcept;
+    };
     template <typename Row>
     class RowsByTree;
     using Scratches = std::vector<std::unique_ptr<ThreadScratch>>;  // one for each thread
@@ -167,7 +175,7 @@ private:
     void tidy_rows(std::size_t n_threads);
     void tidy(Tree& tree) const;
 
-    [[nodiscard]] std::vector<Slot> find_slots(std::span<RowId const> ids) const;
+    void find_slots(std::span<RowId const> ids, std::vector<Slot>& slots) const;
     template <typename Row>
     [[nodiscard]] RowsByTree<Row> rows_by_tree(std::span<Row> rows, std::size_t n_threads,
                                                Progress const& progress = {}) const;
@@ -182,6 +190,9 @@ private:
         Scratches scratches;
         return for_each_tree(scratches, n_threads, function, progress);
     }
+    template <typename Function>
+    [[nodiscard]] UpdateCost sum_of_costs(Scratches& scratches, std::size_t n_threads, Function const& cost_of,
+                                          Progress const& progress = {}) const;
     [[nodiscard]] std::vector<Tree> empty_trees() const;
     template <typename Function>
     void make_trees(std::span<Slot const> rows, Execution const& how, Progress const& progress, Function const& make);
@@ -210,7 +221,8 @@ private:
     Classes classes_;
     std::vector<Count> totals_;
     std::vector<Tree> trees_;  // none if they have to be grown again
-    Scratches scratches_;      // kept from one update to the next
+    Scratches scratches_;      // kept from one update to the next, as is the memory of what follows
+    Moving moving_;
     std::uint64_t n_updates_ = 0;
     std::size_t n_nodes_hashed_ = 0;
     bool is_torn_ = false;

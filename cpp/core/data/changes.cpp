@@ -1,8 +1,11 @@
 #include "data/changes.h"
 
+#include "base/room.h"
+
 namespace deciduous {
 
-ChangedRows::ChangedRows(Dataset const& data, std::span<Slot const> slots, std::size_t max_values) {
+void ChangedRows::take(Dataset const& data, std::span<Slot const> slots, std::size_t max_values) {
+    forget();
     std::size_t const n_attributes = data.n_attributes();
     if (slots.size() * n_attributes <= max_values) {
         values_.resize(slots.size() * n_attributes);
@@ -12,6 +15,16 @@ ChangedRows::ChangedRows(Dataset const& data, std::span<Slot const> slots, std::
     }
     for (std::size_t i = 0; i < slots.size(); ++i)
         rows_.push_back({slots[i], data.vote(slots[i]), values_.empty() ? nullptr : values_.data() + i * n_attributes});
+}
+
+void ChangedRows::forget() noexcept {
+    if (rows_.size() > kFewChanges) {
+        give_back(rows_);
+        give_back(values_);
+    }
+    wipe(values_.data(), values_.size());
+    values_.clear();
+    rows_.clear();
 }
 
 void apply_to_counts(std::span<Count> counts, Changes const& changes) {

@@ -22,6 +22,9 @@ struct ChangedRow {
     }
 };
 
+// The memory of so many changes is kept from one update to the next.
+inline constexpr std::size_t kFewChanges = 64;
+
 // Rows that leave and rows that come, both by ascending slot. All are in the data set while trees change.
 struct Changes {
     std::span<ChangedRow> removed;
@@ -32,11 +35,19 @@ struct Changes {
 // Rows that are about to come or go.
 class ChangedRows {
 public:
+    ChangedRows() = default;
+    ChangedRows(Dataset const& data, std::span<Slot const> slots, std::size_t max_values) {
+        take(data, slots, max_values);
+    }
+
     // Of these slots, ascending. Values are laid out if they are not too many: every tree asks for them again and
     // again.
-    ChangedRows(Dataset const& data, std::span<Slot const> slots, std::size_t max_values);
+    void take(Dataset const& data, std::span<Slot const> slots, std::size_t max_values);
 
     [[nodiscard]] std::span<ChangedRow> all() { return rows_; }
+
+    // Forgets them, and overwrites their values. The memory of a few is kept for others.
+    void forget() noexcept;
 
 private:
     std::vector<ChangedRow> rows_;

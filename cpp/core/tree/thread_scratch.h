@@ -93,6 +93,8 @@ struct ThreadScratch {
     std::vector<ChangedRow> removed;  // of the walk over a tree
     std::vector<ChangedRow> added;
     std::vector<ChangedRow> going_right;
+    Pool<std::vector<ChangedRow>> row_lists;
+    Pool<std::vector<NodeIndex>> node_lists;
     std::vector<bool> is_stale;  // records of a node that must be made again
     SplitStats found;            // statistics of a node whose split was searched
     SplitStats planned;          // statistics of a node as they would be after a change

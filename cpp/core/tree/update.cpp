@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -40,6 +41,22 @@ namespace {
 
 // What is known of a split's statistics once the changes are in.
 enum class Knowledge { complete, needs_scans, needs_search };
+
+// Changes in an order of their own.
+class CopiedChanges {
+public:
+    using RowLists = Pool<std::vector<ChangedRow>>;
+
+    CopiedChanges(RowLists& lists, Changes const& changes) : removed_(lists), added_(lists) {
+        removed_->assign(changes.removed.begin(), changes.removed.end());
+        added_->assign(changes.added.begin(), changes.added.end());
+    }
+    [[nodiscard]] Changes all() const { return {*removed_, *added_}; }
+
+private:
+    RowLists::Loan removed_;
+    RowLists::Loan added_;
+};
 
 // Walks one tree along the changed rows. Over a const tree it only works out the cost; over a mutable one it applies
 // the changes.
@@ -196,12 +213,9 @@ private:
             }
         }
         tree_.prefetch_records(next);
-        std::vector<ChangedRow> removed;  // for what is set aside, as the way down changes their order
-        std::vector<ChangedRow> added;
-        if (kApplies && node.has_alternates) {
-            removed.assign(changes.removed.begin(), changes.removed.end());
-            added.assign(changes.added.begin(), changes.added.end());
-        }
+        std::optional<CopiedChanges> copied;  // for what is set aside, as the way down changes their order
+        if (kApplies && node.has_alternates)
+            copied.emplace(scratch_.row_lists, changes);
         if (decision.split && keeps_partition(node, *decision.split, n_kept, changes))
             has_lost ? keep_uncounted(index, path, changes, stats, decision)
                      : keep_split(index, path, changes, stats, decision);
@@ -209,7 +223,7 @@ private:
             replace_split(index, path, changes, stats, decision, n_kept, *rows);
         if constexpr (kApplies)
             if (tree_.node(index).is_split() && tree_.node(index).has_alternates)
-                update_alternates(index, path, node.has_alternates ? Changes{removed, added} : changes);
+                update_alternates(index, path, copied ? copied->all() : changes);
     }
 
     // The split that stays without a look at the rows, if there is one. Where another one may be better, or is, the one
@@ -344,14 +358,15 @@ private:
     // What is set aside gets every change, too, so that nothing of a deleted row lingers there. It is no part of the
     // forest, so it costs nothing in the paper's measure.
     void update_alternates(NodeIndex index, NodePath path, Changes const& changes) {
-        std::vector<NodeIndex> pairs;
+        Pool<std::vector<NodeIndex>>::Loan const pairs(scratch_.node_lists);
+        pairs->clear();
         for (Alternate const& alternate : tree_.alternates().all())
             if (alternate.node == index)
-                pairs.push_back(alternate.pair);
+                pairs->push_back(alternate.pair);
         UpdateCost cost = std::move(cost_);
-        for (NodeIndex const pair : pairs) {
-            std::vector<ChangedRow> removed(changes.removed.begin(), changes.removed.end());
-            std::vector<ChangedRow> added(changes.added.begin(), changes.added.end());
+        for (NodeIndex const pair : *pairs) {
+            CopiedChanges const copied(scratch_.row_lists, changes);
+            auto const [removed, added] = copied.all();
             // Found anew each time, as a walk may set other children aside.
             Alternate& its = *std::ranges::find(tree_.alternates().all(), pair, &Alternate::pair);
             Attribute const attribute = its.attribute;
@@ -360,8 +375,8 @@ private:
             its.n_rows = static_cast<Count>(its.n_rows + added.size() - removed.size());
             std::size_t const n_removed = partition(removed, attribute, threshold);
             std::size_t const n_added = partition(added, attribute, threshold);
-            Changes const left{std::span(removed).first(n_removed), std::span(added).first(n_added)};
-            Changes const right{std::span(removed).subspan(n_removed), std::span(added).subspan(n_added)};
+            Changes const left{removed.first(n_removed), added.first(n_added)};
+            Changes const right{removed.subspan(n_removed), added.subspan(n_added)};
             if (!left.empty())
                 visit(pair, path.child(Side::left), left);
             if (!right.empty())
