@@ -47,23 +47,18 @@ bool append_cuts(NClasses n_classes, Attribute attribute, NodeRows const& node, 
     return true;
 }
 
-// The largest of the numbers that a record has for each threshold.
-template <typename NClasses>
-std::uint32_t largest_number(NClasses n_classes, FoundThresholds const& found) {
-    std::uint32_t largest = 0;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        largest = std::max(largest, found.rank(i));
-        for (std::size_t y = 0; y < n_classes; ++y)
-            largest = std::max(largest, found.bucket(i, y));
-    }
-    return largest;
-}
-
 template <typename NClasses>
 bool append_thresholds(NClasses n_classes, Attribute attribute, std::size_t max_words, FoundThresholds const& found,
                        WipedVector<Word>& records) {
-    return with_numbers_up_to(largest_number(n_classes, found), [&](auto number, Word width) {
-        using Record = ThresholdRecord<NClasses, decltype(number)>;
+    Count most = 0;
+    Rank last_rank = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        last_rank = std::max(last_rank, found.rank(i));
+        for (std::size_t y = 0; y < n_classes; ++y)
+            most = std::max(most, found.bucket(i, y));
+    }
+    return with_narrow_count(most, last_rank, [&](auto count, Word width) {
+        using Record = ThresholdRecord<NClasses, decltype(count)>;
         std::size_t const n_words = Record::length(n_classes, found.size());
         if (n_words > max_words)
             return false;
@@ -167,12 +162,10 @@ std::size_t likely_cuts(NodeRows const& node, Sampling const& sampling, Tuning c
     return static_cast<std::size_t>(std::min(n_valid, n_wanted / share_valid));
 }
 
-// So many words the record of a column with uniform thresholds has if no number in it is larger than those of its rows
-// and thresholds.
+// So many words the record of a column with uniform thresholds takes if one of its counts may be that of all rows.
 std::size_t likely_length_of_thresholds(NodeRows const& node, std::uint32_t n_thresholds) {
-    auto const most = std::max(static_cast<std::uint32_t>(node.size()), n_thresholds);
-    return with_numbers_up_to(most, [&](auto number, Word) {
-        return ThresholdRecord<std::size_t, decltype(number)>::length(node.n_classes(), n_thresholds);
+    return with_narrow_count(static_cast<Count>(node.size()), n_thresholds, [&](auto count, Word) {
+        return ThresholdRecord<std::size_t, decltype(count)>::length(node.n_classes(), n_thresholds);
     });
 }
 

@@ -1,8 +1,9 @@
 // The record of an attribute with uniform thresholds. They change only with the range of the numbers.
 //
 // Words: head · number of thresholds · lowest and highest number · rows at them · rows without a number · thresholds,
-// ascending · their ranks · for each threshold, rows per class above the previous one and at or below it: its bucket.
-// Ranks and buckets are numbers of 8, 16 or 32 bits, whatever they all fit into: most records are of small nodes.
+// ascending · for each of them, rows per class above the previous one and at or below it: its bucket · their ranks.
+// Most records are of small nodes: counts in buckets take 8, 16 or 32 bits, whatever they all fit into. Ranks take 8
+// bits beside narrow counts, and 32 beside others.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "base/wiped.h"
 #include "data/changes.h"
@@ -19,13 +21,15 @@
 
 namespace deciduous {
 
-template <typename NClasses, typename Number>
+template <typename NClasses, typename NarrowCount>
 class ThresholdRecord {
+    using NarrowRank = std::conditional_t<sizeof(NarrowCount) == sizeof(Word), Rank, std::uint8_t>;
+
 public:
     ThresholdRecord(NClasses n_classes, Word* record) : n_classes_(n_classes), words_(record) {}
 
     [[nodiscard]] static std::size_t length(NClasses n_classes, std::size_t n_thresholds) {
-        std::size_t const n_bytes = n_thresholds * (1 + n_classes) * sizeof(Number);
+        std::size_t const n_bytes = n_thresholds * (n_classes * sizeof(NarrowCount) + sizeof(NarrowRank));
         return kHead + n_thresholds + (n_bytes + sizeof(Word) - 1) / sizeof(Word);
     }
 
@@ -39,9 +43,9 @@ public:
         words_[kAtMissing] = found.n_missing;
         for (std::size_t i = 0; i < found.size(); ++i) {
             thresholds()[i] = found.threshold(i);
-            set(place_of_rank(i), found.rank(i));
+            store(rank(i), static_cast<NarrowRank>(found.rank(i)));
             for (std::size_t y = 0; y < n_classes_; ++y)
-                set(place_of_bucket(i, y), found.bucket(i, y));
+                store(bucket(i, y), static_cast<NarrowCount>(found.bucket(i, y)));
         }
     }
 
@@ -51,9 +55,9 @@ public:
                         words_[kHighest] == found.highest && words_[kAtLowest] == found.n_lowest &&
                         words_[kAtHighest] == found.n_highest && words_[kAtMissing] == found.n_missing;
         for (std::size_t i = 0; is_equal && i < found.size(); ++i) {
-            is_equal = thresholds()[i] == found.threshold(i) && get(place_of_rank(i)) == found.rank(i);
+            is_equal = thresholds()[i] == found.threshold(i) && load<NarrowRank>(rank(i)) == found.rank(i);
             for (std::size_t y = 0; y < n_classes_; ++y)
-                is_equal = is_equal && get(place_of_bucket(i, y)) == found.bucket(i, y);
+                is_equal = is_equal && load<NarrowCount>(bucket(i, y)) == found.bucket(i, y);
         }
         return is_equal;
     }
@@ -79,12 +83,12 @@ public:
             its.attribute = attribute;
             its.value = thresholds()[i];
             its.next = kNoValue;
-            its.rank = get(place_of_rank(i));
+            its.rank = load<NarrowRank>(rank(i));
         });
         for (std::size_t y = 0; y < n_classes_; ++y) {
             Count n_left = 0;
             for (std::size_t i = 0; i < words_[kSize]; ++i)
-                left[i * n_classes_ + y] = n_left += get(place_of_bucket(i, y));
+                left[i * n_classes_ + y] = n_left += load<NarrowCount>(bucket(i, y));
         }
     }
 
@@ -101,22 +105,21 @@ private:
 
     [[nodiscard]] Word* thresholds() const { return words_ + kHead; }
 
-    // Among the numbers, which are behind the thresholds.
-    [[nodiscard]] static std::size_t place_of_rank(std::size_t i) { return i; }
-    [[nodiscard]] std::size_t place_of_bucket(std::size_t i, std::size_t y) const {
-        return words_[kSize] + i * n_classes_ + y;
+    // Where numbers are that may be narrower than words.
+    [[nodiscard]] std::uint8_t* bucket(std::size_t i, std::size_t y) const {
+        auto* const buckets = reinterpret_cast<std::uint8_t*>(thresholds() + words_[kSize]);
+        return buckets + (i * n_classes_ + y) * sizeof(NarrowCount);
     }
-    [[nodiscard]] std::uint8_t* bytes(std::size_t place) const {
-        return reinterpret_cast<std::uint8_t*>(thresholds() + words_[kSize]) + place * sizeof(Number);
-    }
-    [[nodiscard]] std::uint32_t get(std::size_t place) const {
+    [[nodiscard]] std::uint8_t* rank(std::size_t i) const { return bucket(words_[kSize], 0) + i * sizeof(NarrowRank); }
+    template <typename Number>
+    [[nodiscard]] static std::uint32_t load(std::uint8_t const* place) {
         Number number = 0;
-        std::memcpy(&number, bytes(place), sizeof number);
+        std::memcpy(&number, place, sizeof number);
         return number;
     }
-    void set(std::size_t place, std::uint32_t value) const {
-        auto const number = static_cast<Number>(value);
-        std::memcpy(bytes(place), &number, sizeof number);
+    template <typename Number>
+    static void store(std::uint8_t* place, Number number) {
+        std::memcpy(place, &number, sizeof number);
     }
 
     void remove(Value value, WeightedLabel vote) const {
@@ -124,8 +127,8 @@ private:
         words_[kAtLowest] -= value == words_[kLowest] ? 1 : 0;
         words_[kAtHighest] -= value == words_[kHighest] ? 1 : 0;
         if (std::size_t const i = first_from(value); i < words_[kSize]) {
-            std::size_t const place = place_of_bucket(i, vote.label);
-            set(place, get(place) - vote.weight);
+            std::uint8_t* const place = bucket(i, vote.label);
+            store(place, static_cast<NarrowCount>(load<NarrowCount>(place) - vote.weight));
         }
     }
 
@@ -139,10 +142,10 @@ private:
         std::size_t const i = first_from(value);
         if (i >= words_[kSize])
             return true;
-        std::size_t const place = place_of_bucket(i, vote.label);
-        Count const n = get(place) + vote.weight;
-        set(place, n);
-        return n <= std::numeric_limits<Number>::max();
+        std::uint8_t* const place = bucket(i, vote.label);
+        Count const n = load<NarrowCount>(place) + vote.weight;
+        store(place, static_cast<NarrowCount>(n));
+        return n <= std::numeric_limits<NarrowCount>::max();
     }
 
     // The first threshold that is not below the value.
@@ -160,15 +163,16 @@ private:
     Word* words_;
 };
 
-// Calls the function with a number of the kind that values up to this one fit into, and the bits that tell it in the
-// tag of a record.
+// Calls the function with a count of the kind that counts and ranks up to these call for, and the bits that tell it in
+// the tag of a record.
 template <typename Function>
-decltype(auto) with_numbers_up_to(std::uint32_t most, Function&& function) {
-    if (most <= std::numeric_limits<std::uint8_t>::max())
+decltype(auto) with_narrow_count(Count most, Rank last_rank, Function&& function) {
+    constexpr std::uint32_t kMostInByte = std::numeric_limits<std::uint8_t>::max();
+    if (most <= kMostInByte && last_rank <= kMostInByte)
         return function(std::uint8_t{}, kNarrowest);
-    if (most <= std::numeric_limits<std::uint16_t>::max())
+    if (most <= std::numeric_limits<std::uint16_t>::max() && last_rank <= kMostInByte)
         return function(std::uint16_t{}, kNarrow);
-    return function(std::uint32_t{}, Word{0});
+    return function(Count{}, Word{0});
 }
 
 // Calls the function with a record that is there.
@@ -178,7 +182,7 @@ decltype(auto) with_thresholds(NClasses n_classes, Word* record, Function&& func
         return function(ThresholdRecord<NClasses, std::uint8_t>(n_classes, record));
     if (is_narrow(record))
         return function(ThresholdRecord<NClasses, std::uint16_t>(n_classes, record));
-    return function(ThresholdRecord<NClasses, std::uint32_t>(n_classes, record));
+    return function(ThresholdRecord<NClasses, Count>(n_classes, record));
 }
 
 }  // namespace deciduous
