@@ -834,7 +834,8 @@ std::size_t Forest::n_nodes_hashed() const {
 
 HeldRows Forest::rows(std::span<RowId const> ids) const {
     Reading const lock = reading();
-    (void)find_slots(ids);  // or an error that names those that are not there
+    std::vector<Slot> slots;
+    find_slots(ids, slots);  // whether all of them are there
     HeldRows result;
     result.values.reserve(ids.size() * data_.columns().size());
     for (RowId const id : ids) {
