@@ -244,6 +244,7 @@ SIZES: dict[str, SearchStrategy[float]] = {
     "min_settled_rows": st.sampled_from([0, 3, 500]),
     "min_alternate_rows": st.sampled_from([1, 4, 100]),
     "max_alternate_share": st.sampled_from([0.5, 3.0]),
+    "rows_per_change": st.sampled_from([0, 2, 16]),
     "min_postponed_rows": st.sampled_from([0, 4, 33]),
     "max_postponed_rows": st.sampled_from([0, 5, 512]),
     "max_batch_beside_alternates": st.sampled_from([0, 2, 16]),

@@ -151,6 +151,7 @@ void bind_params(nb::module_& m) {
         .def_rw("min_settled_rows", &Tuning::min_settled_rows)
         .def_rw("min_alternate_rows", &Tuning::min_alternate_rows)
         .def_rw("max_alternate_share", &Tuning::max_alternate_share)
+        .def_rw("rows_per_change", &Tuning::rows_per_change)
         .def_rw("max_batch_beside_alternates", &Tuning::max_batch_beside_alternates)
         .def_rw("min_postponed_rows", &Tuning::min_postponed_rows)
         .def_rw("max_postponed_rows", &Tuning::max_postponed_rows)

@@ -347,12 +347,12 @@ UpdateCost Forest::update_trees(Changes const& changes, Execution const& how, Pr
 UpdateCost Forest::update_rows(std::span<RowId const> leaving, NewRows const& coming, Classes classes,
                                Execution const& how, Progress const& progress) {
     Writing const lock = writing(how);
+    if (classes.keys.size() > totals_.size())
+        build_all(how.n_threads);  // trees that take in a class lose their statistics, and with them what is undecided
     auto& [leaving_slots, removed, added] = moving_;
     find_slots(leaving, leaving_slots);
     data_.require_insertable(coming.ids, coming.votes, std::max(totals_.size(), classes.keys.size()), leaving_slots);
     data_.prepare_to_erase(leaving_slots.size() + coming.ids.size());
-    if (classes.keys.size() > totals_.size())
-        build_all(how.n_threads);  // trees that take in a class lose their statistics, and with them what is undecided
     UpdateCost cost;
     {
         Mutation mutation(*this);

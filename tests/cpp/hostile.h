@@ -236,6 +236,7 @@ private:
         tuning_.min_settled_rows = static_cast<std::uint32_t>(one_in(2) ? 0 : pick(1, 100));
         tuning_.min_alternate_rows = static_cast<std::uint32_t>(one_in(2) ? 1 : pick(2, 300));
         tuning_.max_alternate_share = one_in(3) ? 0.3 : 3.0;
+        tuning_.rows_per_change = static_cast<std::uint32_t>(one_in(2) ? 0 : pick(1, 20));
         tuning_.min_postponed_rows = static_cast<std::uint32_t>(one_in(2) ? 0 : pick(1, 33));
         tuning_.max_postponed_rows = static_cast<std::uint32_t>(one_in(2) ? 512 : pick(0, 50));
         tuning_.max_batch_beside_alternates = static_cast<std::uint32_t>(one_in(2) ? 16 : pick(0, 100));

@@ -22,6 +22,9 @@ struct Tuning {
     // aside in a tree has at most this many times the rows of the forest.
     std::uint32_t min_alternate_rows = 2000;
     double max_alternate_share = 1.5;
+    // A split looks at its rows where one in so many changes at once, rather than let its statistics follow, so that
+    // a large batch takes little longer than a fit.
+    std::uint32_t rows_per_change = 16;
     // A batch of more rows than this drops what is set aside: it would make almost every change twice.
     std::uint32_t max_batch_beside_alternates = 16;
     // A lazy forest leaves splits without statistics unbuilt where they are over so many rows: fewer decide as fast as

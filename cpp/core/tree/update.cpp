@@ -99,7 +99,7 @@ private:
             change_rows(index, changes);
         else if (node.kind == NodeKind::leaf)
             visit_leaf(index, path, changes);
-        else if (tree_.stats(node) != nullptr)
+        else if (follows_statistics(node, changes))
             visit_cached(index, path, changes);
         else {
             Loan rows(scratch_.row_groups);
@@ -116,6 +116,13 @@ private:
         if constexpr (kApplies)
             if (lazy_)
                 tree_.note_postponed(index);
+    }
+
+    // Whether a split has statistics, and it takes less time to let them follow the changes than to look at the rows.
+    bool follows_statistics(Node const& node, Changes const& changes) const {
+        SplitStats const* const stats = tree_.stats(node);
+        std::size_t const n_changes = changes.removed.size() + changes.added.size();
+        return stats != nullptr && (lazy_ || n_changes * context_.tuning.rows_per_change < sum(stats->totals()));
     }
 
     // Whether a split over so many rows that has no statistics is left unbuilt.
@@ -159,7 +166,7 @@ private:
         grower_.with_rows(rows, [&](Rows const& its) { visit_from_rows(index, path, changes, its); });
     }
 
-    // A split without statistics: decides again from its rows, which are those after the change.
+    // A split without statistics, or with many changes: decides again from its rows, which are those after the change.
     void visit_from_rows(NodeIndex index, NodePath path, Changes const& changes, Rows rows) {
         if constexpr (kApplies)
             tree_.drop_alternates_of(index);  // only statistics would tell when they come back
@@ -174,6 +181,7 @@ private:
                    keeps_partition(node, *decision.split, n_kept_left(node, rows, changes), changes)) {
             if constexpr (kApplies) {
                 tree_.set_threshold(index, decision.split->threshold);
+                tree_.drop_stats(index);
                 if (decision.stats != nullptr)
                     tree_.set_stats(index, *decision.stats);
             }
@@ -597,7 +605,7 @@ private:
         Node const node = tree_.node(index);
         if (changes.empty())
             return;
-        if (node.is_split() && tree_.stats(node) == nullptr) {
+        if (node.is_split() && !follows_statistics(node, changes)) {
             ActiveAttributes::Scope const scope(scratch_.active);
             visit_rows(index, path, changes, rows);
             note_postponed(index);
