@@ -1,8 +1,9 @@
 """The figures of the core before its second generation, for requirements that speak of them.
 
 `before.json` is a file of results as any run writes it, cut down to the series that are needed: the memory of the data
-sets for three seeds, and the decisions of nodes, one run in the hour of the figures in docs/performance.md. Times
-belong to a machine; they are therefore read only as quotients with a yardstick of the same file.
+sets for three seeds, and the decisions of nodes, one run in the hour of the figures in
+docs/development/performance-notes.md. Times belong to a machine; they are therefore read only as quotients with a
+yardstick of the same file.
 """
 
 from __future__ import annotations
