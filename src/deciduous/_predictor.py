@@ -23,41 +23,47 @@ class Predictor(ClassifierMixin):  # type: ignore[misc]
 
     @abstractmethod
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Class shares of each row, in the order of `classes_`."""
+        """Predict class probabilities, with columns in the order of `classes_`."""
 
     def _require_fitted(self) -> None:
         check_is_fitted(self)
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The natural logarithms of the class shares, -inf for a share of zero."""
+        """Predict the natural logarithms of the class probabilities. A probability of zero gives -inf."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     @property
     def n_classes_(self) -> int:
-        """The number of labels."""
+        """Number of classes."""
         self._require_fitted()
         return len(self.classes_)
 
     @property
     def categories_(self) -> list[list[Any] | None]:
-        """For each column its categories, or None if it is numeric."""
+        """For each column, the list of its categories, or None if it is numeric."""
         self._require_fitted()
         return [None if its is None else its.listed() for its in self._columns.categories]
 
     @property
     def n_attributes_(self) -> int:
-        """The number of attributes: columns of numbers, and categories of the others."""
+        """Number of attributes: the numeric columns, and the categories of all other columns."""
         self._require_fitted()
         return self._columns.n_attributes
 
     def one_hot(self, X: ArrayLike) -> NDArray[np.float32]:
-        """The rows as the trees see them: a column for each attribute, and each category is one. Exports take them."""
+        """Convert rows to one column per attribute, with categories one-hot encoded.
+
+        This is how the trees see the rows, and what exported models take as input.
+        """
         self._require_fitted()
         return self._columns.one_hot(encoded(self, X, self._columns))
 
     def attribute_names(self, feature_names: Sequence[str] | None = None) -> list[str]:
-        """What the trees ask for: names of columns, or those given for them, and for categories `column=category`."""
+        """Return the names of the attributes that trees split on: column names, and `column=category` for categories.
+
+        If given, `feature_names` are used in place of the names of the columns.
+        """
         self._require_fitted()
         n_features = self.n_features_in_
         if feature_names is None:

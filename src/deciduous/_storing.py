@@ -108,15 +108,15 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         self._pending = None
 
     def rename_columns(self, names: Sequence[str], categories: Sequence[Sequence[Any] | None] | None = None) -> Self:
-        """Call the columns, and their categories, by other names. What the names stand for stays, and so do the trees.
+        """Rename the columns, and optionally their categories. Only the names change; the trees stay the same.
 
         Parameters
         ----------
         names : list of str
-            A name for each column, in their order.
+            A name for each column, in the order of the columns.
         categories : list, optional
-            For each column the names of its categories, as many as `categories_` has and in that order; None for a
-            numeric one. Default: those that they have.
+            For each column, new names of its categories, in the order of `categories_` and as many as there; None for a
+            numeric column. Default: the names stay.
         """
         with self._one_state():
             columns = self._columns if categories is None else self._columns.renamed(categories, names)
@@ -134,9 +134,10 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             return self
 
     def freeze(self) -> FrozenForestClassifier:
-        """A forest that predicts the same and nothing else: it holds no training row, no id, no count and no seed.
+        """Return a forest that predicts the same, but holds no training rows, ids, counts or seed.
 
-        Its `classes_` are those that have rows, ascending. It does not change any more, whatever is deleted here.
+        Its `classes_` are the classes that have rows, in ascending order. It stays the same when rows are later deleted
+        from the original forest.
         """
         check_is_fitted(self)
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
@@ -147,11 +148,11 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
                 raise EmptyForestError from None
 
     def save(self, path: str | os.PathLike[str], *, frozen: bool = False) -> None:
-        """Write the forest with its rows to one file, which `deciduous.load` reads; or without them if `frozen`.
+        """Save the forest with its rows to a file that `deciduous.load` reads. With `frozen`, leave out the rows.
 
-        The file is written aside, made sure to be on the disk, and then takes the place of an old one: whatever happens
-        on the way, there is the old file or the new one. Classes without rows are left out, and parameters are those
-        that the forest was trained with.
+        The file is written under a temporary name, flushed to disk, and then moved into place. So there is always
+        either the old file or the complete new one. Classes without rows are left out. Parameters are saved as they
+        were when the forest was trained.
         """
         check_is_fitted(self)
         if frozen:
@@ -160,7 +161,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         write_atomically(path, container(self._sections()))
 
     def to_bytes(self) -> bytes:
-        """What `save` would write."""
+        """Return the bytes that `save` would write."""
         check_is_fitted(self)
         return b"".join(container(self._sections()))
 
@@ -168,10 +169,10 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     def from_bytes(
         cls, data: bytes | bytearray | memoryview, n_jobs: int | None = None, max_memory: float | None = None
     ) -> Self:
-        """The forest that `to_bytes` gave these bytes. Anything else is a `CorruptModelError`.
+        """Restore a forest from the bytes that `to_bytes` returned.
 
-        A forest can be much larger than its file. One that would take more than `max_memory` bytes, by default 256 MiB
-        and 64 times the size of the file, is refused.
+        Any other bytes raise a `CorruptModelError`. A forest can be much larger than its file, so a forest that would
+        take more than `max_memory` bytes is refused. Default: 256 MiB plus 64 times the size of the file.
         """
         sections = read_container(memoryview(data).cast("B"))
         return cls._from_sections(read_json(section(sections, "meta")), sections, n_jobs, max_memory)

@@ -1,4 +1,4 @@
-"""What can go wrong, in the user's words. Each error is also the builtin that fits it."""
+"""Errors of this package. Each is also a subclass of the builtin exception that fits it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ def shown(values: Iterable[object], at_most: int = 5) -> str:
 
 
 class DeciduousError(Exception):
-    """Base of all errors of this package."""
+    """Base class of all errors of this package."""
 
 
 class InvalidInputError(DeciduousError, ValueError):
-    """Data, ids or parameters that cannot be used; nothing was changed."""
+    """Raised when data, ids or parameters are invalid. Nothing was changed."""
 
 
 class UnknownRowError(DeciduousError, KeyError):
-    """Rows that the forest does not hold; nothing was changed."""
+    """Raised when rows are not in the forest. Nothing was changed."""
 
     def __init__(self, ids: Iterable[object], n_rows: int) -> None:
         self.ids = tuple(ids)
@@ -36,7 +36,7 @@ class UnknownRowError(DeciduousError, KeyError):
 
 
 class UnknownSubjectError(DeciduousError, KeyError):
-    """Subjects without rows in the forest; nothing was changed."""
+    """Raised when subjects have no rows in the forest. Nothing was changed."""
 
     def __init__(self, subjects: Iterable[object], n_subjects: int) -> None:
         self.subjects = tuple(subjects)
@@ -51,7 +51,7 @@ class UnknownSubjectError(DeciduousError, KeyError):
 
 
 class RowExistsError(InvalidInputError):
-    """Ids of rows to add that the forest already holds; nothing was changed."""
+    """Raised when ids of rows to add are already in the forest. Nothing was changed."""
 
     def __init__(self, ids: Iterable[object]) -> None:
         self.ids = tuple(ids)
@@ -63,14 +63,14 @@ class RowExistsError(InvalidInputError):
 
 
 class EmptyForestError(DeciduousError, ValueError):
-    """A prediction asked of a forest whose rows have all been deleted."""
+    """Raised by predictions of a forest whose rows have all been deleted."""
 
     def __init__(self) -> None:
         super().__init__("The forest holds no rows, so it cannot predict: all of them were deleted. Add rows first.")
 
 
 class FrozenForestError(DeciduousError, AttributeError):
-    """Something asked of a frozen forest that only a forest with its training rows can do."""
+    """Raised when a frozen forest is asked for something that needs training rows."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -81,7 +81,7 @@ class FrozenForestError(DeciduousError, AttributeError):
 
 
 class CorruptModelError(DeciduousError, ValueError):
-    """A file or bytes that no release of this package would have written."""
+    """Raised for a file or bytes that no release of this package would have written."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -89,7 +89,7 @@ class CorruptModelError(DeciduousError, ValueError):
 
 
 class LinkedFileError(DeciduousError, OSError):
-    """A file that has other names, which would keep its old content; nothing was written."""
+    """Raised when a file has other names (hard links) that would keep its old content. Nothing was written."""
 
     def __init__(self, path: object, n_names: int, other: object | None) -> None:
         where = f"one of them is {other}" if other is not None else "the others are in other folders"
@@ -101,11 +101,11 @@ class LinkedFileError(DeciduousError, OSError):
 
 
 class FolderError(DeciduousError, ValueError):
-    """A folder that does not hold a live forest, or already holds one."""
+    """Raised when a folder does not hold a live forest, or already holds one."""
 
 
 class UnknownRequestError(DeciduousError, KeyError):
-    """The id of a request that a live forest never received."""
+    """Raised when a live forest never received a request with this id."""
 
     def __init__(self, id: object) -> None:
         self.id = id
@@ -116,7 +116,7 @@ class UnknownRequestError(DeciduousError, KeyError):
 
 
 class CorruptRecordError(FolderError):
-    """A folder of a live forest whose record is not what was written there."""
+    """Raised when the record of a live forest is not what was written."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
@@ -127,7 +127,7 @@ class CorruptRecordError(FolderError):
 
 
 class FolderInUseError(DeciduousError, RuntimeError):
-    """A folder that another process, or another object of this one, has open."""
+    """Raised when another process, or another object in this process, has the folder open."""
 
     def __init__(self, folder: object, holder: str) -> None:
         super().__init__(
@@ -137,7 +137,7 @@ class FolderInUseError(DeciduousError, RuntimeError):
 
 
 class FolderBusyError(DeciduousError, TimeoutError):
-    """A folder whose `state.db` another program has locked for longer than we wait; nothing is left half done."""
+    """Raised when another program keeps `state.db` of a folder locked for too long. Nothing is left half done."""
 
     def __init__(self, path: object, seconds: float) -> None:
         super().__init__(
@@ -147,7 +147,7 @@ class FolderBusyError(DeciduousError, TimeoutError):
 
 
 class SchemaChangedError(DeciduousError, ValueError):
-    """Columns that are not what they were when the live forest was made; nothing was changed."""
+    """Raised when columns differ from those the live forest was created with. Nothing was changed."""
 
     def __init__(self, column: str, what: str, way_out: str) -> None:
         self.column = column

@@ -1,8 +1,8 @@
-"""Copies of a forest for other libraries: ONNX, treelite and SHAP.
+"""Export forests to other libraries: ONNX, treelite and SHAP.
 
-An export is a copy: deleting rows from the forest does not reach it. Copies take attributes, not columns: if some
-columns are categorical, give them `forest.one_hot(X)`. Classes are those that have rows, in the order of `classes_`.
-See docs/export.md.
+An exported model is a copy: deleting rows from the forest does not change it. It takes attributes, not columns: if some
+columns are categorical, pass `forest.one_hot(X)`. Its classes are those that have rows, in the order of `classes_`. See
+docs/export.md.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ ONNX_IR_VERSION = 8
 
 
 def to_onnx(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
-    """The forest as an `onnx.ModelProto`.
+    """Export the forest as an `onnx.ModelProto`.
 
-    Input `X`: float32 of shape (n_rows, n_attributes), NaN allowed. Outputs: `label`, and `probabilities` as float32 in
-    the order of `classes_`, of the classes that have rows. Trees are evaluated in float64; of equally likely classes
-    the lower label is chosen.
+    Input `X`: float32 of shape (n_rows, n_attributes), NaN allowed. Outputs: `label`, and `probabilities` as float32
+    with a column for each class that has rows, in the order of `classes_`. Trees are evaluated in float64. Ties go to
+    the lower label.
     """
     onnx = imported("onnx", "export")
     views, classes = trees_with_rows(forest)
@@ -55,7 +55,10 @@ def to_onnx(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
 
 
 def to_treelite(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
-    """The forest as a `treelite.Model` whose output has the columns of `predict_proba` for classes that have rows."""
+    """Export the forest as a `treelite.Model`.
+
+    Its output has the columns of `predict_proba`, but only for classes that have rows.
+    """
     builders = imported("treelite.model_builder", "export")
     views, classes = trees_with_rows(forest)
     builder = builders.ModelBuilder(
@@ -81,11 +84,11 @@ def to_treelite(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
 
 
 def to_shap(forest: DareForestClassifier | FrozenForestClassifier) -> dict[str, Any]:
-    """The forest as the dictionary that `shap.TreeExplainer` takes; it explains `predict_proba`, class by class.
+    """Export the forest as a dict for `shap.TreeExplainer`, which then explains `predict_proba` class by class.
 
-    Classes without rows are left out. Of a frozen forest, which holds no counts, every leaf weighs the same: give the
-    explainer background data, which must be float32. An explainer with background data overwrites the weights of the
-    nodes in the dictionary, so make one for each explainer.
+    Classes without rows are left out. A frozen forest holds no counts, so all of its leaves have the same weight: pass
+    background data to the explainer, as float32. An explainer with background data overwrites the node weights in the
+    dict, so make a new dict for each explainer.
     """
     views, _ = trees_with_rows(forest)
     return {

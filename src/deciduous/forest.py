@@ -46,81 +46,89 @@ NO_KEYS = np.empty((0, 16), np.uint8)
 
 
 class DareForestClassifier(Predictor, StorableForest):
-    """A random forest from which training rows can be deleted, and to which rows can be added, exactly.
+    """A random forest that supports exact deletion and addition of training rows.
 
-    After any history of `delete` and `add` the forest is, byte for byte, the one that `fit` would give on the rows that
-    are left, with the same parameters and seed.
+    After any sequence of `delete` and `add`, the forest is byte for byte the one that `fit` would build on the
+    remaining rows with the same parameters and seed. "The paper" below is Brophy and Lowd (2021), and symbols in
+    parentheses are its symbols.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of trees (the paper's T).
+        Number of trees (T).
     max_depth : int or None, default=20
-        Depth at which every node is a leaf (d_max), at most 256, which is also what None means.
+        Maximum depth of a tree (d_max), at most 256. None means 256.
     n_thresholds : int or None, default=25
-        Thresholds sampled per attribute at a greedy node (k). None considers all valid ones, as an ordinary random
-        forest does; deletions are then slower, as large nodes are not cached.
+        Number of thresholds sampled per attribute at a greedy node (k). None considers all valid thresholds, as an
+        ordinary random forest does. Deletions are then slower, because large nodes are not cached.
     random_depth : int, default=0
-        Nodes above this depth split at random (d_rmax): they hardly ever need retraining. `random_depth >= max_depth`
+        Nodes above this depth split at random (d_rmax). They hardly ever need retraining. `random_depth >= max_depth`
         gives the paper's Random Trees.
     stability : float, default=0.0
-        How much large nodes prefer splits that stay to splits that are a little better: the scores of nodes of at least
-        1,000 rows get a noise of this many times the root of the number of rows, drawn once for each threshold, so that
-        near ties are not turned by a row that comes or goes. Deletions get faster and predictions a little worse, how
-        much depends on the data; 0 is the paper's forest.
+        How much large nodes prefer a split that stays the same over one that is slightly better. In nodes with at least
+        1,000 rows, noise is added to the scores: `stability` times the square root of the number of rows, drawn once
+        for each threshold. A single row that is added or deleted then does not flip a near tie. Deletions get faster
+        and predictions slightly worse; by how much depends on the data. 0 gives the paper's forest.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Attributes considered at a greedy node (p̃): a rule, a number, a share, or all.
+        Number of attributes considered at a greedy node (p̃): a rule, a number, a fraction, or None for all.
     candidates : {"valid", "uniform"}, default="valid"
-        What thresholds are sampled from: the valid ones (the paper's), or the range of the attribute. With `"uniform"`,
-        `n_thresholds=1` is Extra Trees, and 20 to 30 is about as accurate as `"valid"` with fewer retrainings.
+        What thresholds are sampled from: the valid thresholds, as in the paper, or the range of the attribute. With
+        `"uniform"`, `n_thresholds=1` gives Extra Trees, and 20 to 30 thresholds are about as accurate as `"valid"` with
+        fewer retrainings.
     criterion : {"gini", "entropy"}, default="gini"
-        Measure of the quality of a split.
+        Function that measures the quality of a split.
     min_samples_split : int, default=2
-        Nodes with fewer rows are leaves.
+        Minimum number of rows needed to split a node. Nodes with fewer rows are leaves.
     min_samples_leaf : int, default=1
-        Splits that leave fewer rows on a side are not considered.
+        Minimum number of rows on each side of a split. Other splits are not considered.
     max_samples : float or None, default=None
-        Share of the trees that each row belongs to. A deletion then touches those trees only.
+        Fraction of the trees that each row belongs to. A deletion then affects only those trees.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes in scores and leaf values; classes not named weigh 1. "balanced" gives every class the
-        same weight in total, as of `fit`: the weights are parameters from then on, whatever is deleted or added.
+        Weights of the classes in scores and leaf values. Classes that are not listed have weight 1. "balanced" gives
+        every class the same total weight on the rows passed to `fit`. The weights are fixed from then on: deletions and
+        additions do not change them.
     categorical_features : "from_dtype", None, array-like of {bool, int, str} or mapping, default="from_dtype"
-        Which columns are categorical: those of a categorical dtype in a table, none, a mask, indices, or names, as
-        scikit-learn's `HistGradientBoostingClassifier` takes them; or a mapping from column to the list of its
-        categories ("auto" learns them). The forest is the one of the one-hot matrix, which is never made: a category is
-        an attribute. Categories are resolved by `fit` and are parameters from then on; other values, and missing ones
-        if `fit` saw none, are none of them.
+        Which columns are categorical. "from_dtype" means the columns of a table that have a categorical dtype, and None
+        means no column. A mask, indices or names work as in scikit-learn's `HistGradientBoostingClassifier`. A mapping
+        gives the list of categories of each categorical column ("auto" learns them). Each category is an attribute: the
+        forest is the one that the one-hot matrix would give, but that matrix is never built. Categories are determined
+        by `fit` and fixed from then on. Other values belong to no category, and neither do missing values if `fit` saw
+        none.
     lazy : bool, default=False
-        Postpone the retraining of subtrees until something reads them, and for small ones also the question whether
-        they change at all. The forest is the same in the end.
+        Postpone retraining a subtree until something reads it. For small subtrees, also postpone the check whether they
+        change at all. The resulting forest is the same.
     n_jobs : int or None, default=None
-        Threads, over trees, but not more than there are cores; -1 for all of them. The forest does not depend on it.
+        Number of threads, which work on different trees; never more than there are cores. -1 means all cores. The
+        forest does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        An int in [0, 2**64) is the seed itself. None draws a secret one; see the README on why it should stay secret.
+        An int in [0, 2**64) is used as the seed itself. None draws a secret seed; the README explains why the seed
+        should stay secret.
     verbose : int, default=0
-        1 shows how far `fit`, `verify`, and `delete` and `add` of more than one row are.
+        1 shows the progress of `fit`, `verify`, and of `delete` and `add` with more than one row.
 
     Attributes
     ----------
     classes_ : ndarray
-        Labels, ascending: the columns of `predict_proba`. Labels first seen by `add` take their place among them;
-        classes without rows stay until the forest is fitted, loaded or copied.
+        Class labels in ascending order, which is the order of the columns of `predict_proba`. Labels first seen by
+        `add` are inserted in order. Classes without rows stay until the next `fit`; loaded and copied forests do not
+        have them.
     n_classes_ : int
-        How many they are.
+        Number of classes.
     ids_ : ndarray
-        The rows in the forest, ascending.
+        Ids of the rows in the forest, in ascending order.
     subjects_ : list
-        The subjects that rows in the forest belong to.
+        Subjects that have rows in the forest.
     n_rows_ : int
-        How many they are.
+        Number of rows in the forest.
     n_features_in_ : int
-        Number of columns seen by `fit`.
+        Number of columns seen during `fit`.
     categories_ : list
-        For each column its categories, or None if it is numeric. Missing values are the category None.
+        For each column, the list of its categories, or None if it is numeric. The category None stands for missing
+        values.
     class_weight_ : dict or None
-        Weights of the classes in use.
+        Class weights in use.
     seed_ : int
-        The seed in use.
+        Seed in use.
 
     Examples
     --------
@@ -186,23 +194,23 @@ class DareForestClassifier(Predictor, StorableForest):
         subjects: Names | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Train on these rows.
+        """Build the forest from training rows.
 
         Parameters
         ----------
         X : array of shape (n_rows, n_features)
-            Numbers, used as float32, and categories (see `categorical_features`): an array, a sparse matrix, or a
-            table of pandas, polars or pyarrow. NaN is a value of its own that orders after every number.
+            Numbers, which are converted to float32, and categories (see `categorical_features`): an array, a sparse
+            matrix, or a pandas, polars or pyarrow table. NaN is a value of its own and sorts after every number.
         y : array of shape (n_rows,)
-            Labels, of any number of classes.
+            Class labels. There can be any number of classes.
         ids : array of integers, strings or UUIDs, optional
-            Unique names of the rows, for `delete`. Default: the index of a pandas table, unless it is the one that
-            counts its rows; else 0, 1, 2, …
+            Unique ids of the rows, for use in `delete`. Default: the index of a pandas table, unless it is the default
+            index that just numbers the rows; otherwise 0, 1, 2, …
         subjects : array of integers, strings or UUIDs, optional
-            The person, or whatever it is, that each row belongs to: `delete(subjects=...)` removes all rows of one.
-            Missing values (None, NaN) for rows that belong to nobody.
+            The person, or other entity, that each row belongs to. `delete(subjects=...)` deletes all rows of a subject.
+            Use missing values (None, NaN) for rows that belong to nobody.
         sample_weight : array of whole numbers, optional
-            A row of weight 3 counts as three rows; one of weight 0 is left out.
+            A row of weight 3 counts as three rows. A row of weight 0 is left out.
         """
         return self._fit(X, y, ids, subjects, sample_weight, None)
 
@@ -269,9 +277,10 @@ class DareForestClassifier(Predictor, StorableForest):
         subjects: Names | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """`fit` at first, `add` from then on: batch by batch the forest is the one that `fit` on all rows gives.
+        """Call `fit` the first time, and `add` from then on.
 
-        `classes`, if given, are in `classes_` from the first call on; others may come later all the same.
+        After each batch, the forest is the one that `fit` on all rows so far would give. If `classes` is given, these
+        classes are in `classes_` from the first call on. Later batches may still bring other classes.
         """
         if self.__sklearn_is_fitted__():
             self.add(X, y, ids=ids, subjects=subjects, sample_weight=sample_weight)
@@ -279,9 +288,9 @@ class DareForestClassifier(Predictor, StorableForest):
         return self._fit(X, y, ids, subjects, sample_weight, classes)
 
     def delete(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
-        """Remove training rows, by name or all rows of subjects, as if they had never been seen.
+        """Delete training rows, given by id or by subject, as if they had never been seen.
 
-        Give `ids` or `subjects`. An empty list changes nothing.
+        Give either `ids` or `subjects`. An empty list changes nothing.
         """
         ids = settled(ids)
         with self._one_state():
@@ -301,10 +310,10 @@ class DareForestClassifier(Predictor, StorableForest):
     ) -> UpdateReport:
         """Add training rows as if they had been there from the start.
 
-        Labels never seen before take their place in `classes_`. Without `ids`, and without an index of their own (see
-        `fit`), the rows get fresh ones, which the report names: if all rows so far were numbered, in this process, the
-        numbers that come next; else a block of numbers from a random place beyond 2**62, which tells nothing of rows
-        that are gone. Rows of weight 0 are left out.
+        New labels are inserted into `classes_` in order. If there are no `ids` and no index that names the rows (see
+        `fit`), the rows get new ids, which the report lists. If all rows so far were numbered automatically, in this
+        process, the numbering continues. Otherwise the ids are consecutive numbers from a random start above 2**62,
+        which reveals nothing about deleted rows. Rows of weight 0 are left out.
         """
         check_is_fitted(self)
         rows = encoded(self, X, self._columns)
@@ -328,11 +337,12 @@ class DareForestClassifier(Predictor, StorableForest):
     ) -> UpdateReport:
         """Replace, add and delete training rows in one step.
 
-        Rows whose ids the forest holds are replaced: old values, label, weight and subject go, the given ones come.
-        Rows with other ids are added. Rows named in `delete` go, unless they are given anew. A row given with weight 0
-        goes, too, or does not come. Predictions in other threads see the forest before all of it or after.
+        Rows whose ids are in the forest are replaced: values, label, weight and subject. Rows with other ids are added.
+        Rows listed in `delete` are deleted, unless X gives them new values. A row given with weight 0 is deleted if it
+        is in the forest, and not added if it is not. Predictions in other threads see the forest before or after the
+        whole update, and nothing in between.
 
-        X may have no rows. The report names the rows that went for good, then those that were given.
+        X may have no rows. The report lists the deleted rows first, then the rows that were given.
         """
         check_is_fitted(self)
         rows = encoded(self, X, self._columns)
@@ -372,10 +382,11 @@ class DareForestClassifier(Predictor, StorableForest):
         return Batch.checked(rows, y, ids, sample_weight, subjects, self._names, counted, holds)
 
     def deletion_cost(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
-        """The report that `delete` of these rows would return. Nothing changes.
+        """Return the report that `delete` would return for these rows, without changing anything.
 
-        With `lazy=True`, small subtrees that would be left for later count as retrained, whether or not they will
-        change; those that were left before cost nothing more, and what takes a look at rows first is not known yet.
+        With `lazy=True`, small subtrees whose retraining would be postponed count as retrained, whether or not they
+        will change. Subtrees that are already postponed cost nothing more. Changes that show only when the rows are
+        looked at are not known yet.
         """
         check_is_fitted(self)
         ids = settled(ids)
@@ -386,7 +397,10 @@ class DareForestClassifier(Predictor, StorableForest):
             return replace(report, n_rows_regrown=None)
 
     def deletion_costs(self, ids: Names | None = None, *, subjects: Names | None = None) -> NDArray[np.int64]:
-        """For each row, or each subject, how many rows would be retrained if it alone were deleted. Nothing changes."""
+        """Return how many rows would be retrained if each row, or each subject, were deleted on its own.
+
+        Nothing is changed.
+        """
         ids, subjects = settled(ids), settled(subjects)
         with self._one_state():
             row_ids = self._known_rows(ids, subjects)
@@ -400,23 +414,23 @@ class DareForestClassifier(Predictor, StorableForest):
     # ---------------------------------------------------------------------------------------------------- predicting
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Class shares of each row, in the order of `classes_`.
+        """Predict class probabilities, with columns in the order of `classes_`.
 
-        A class without rows keeps its column, at zero. It is in no file and no copy.
+        A class without rows keeps its column, which is zero. Saved and copied forests do not have that column.
         """
         return self._labelled_shares(X)[1]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The most likely class of each row; of equally likely ones, that of the lower label."""
+        """Predict the most likely class of each row. Ties go to the lower label."""
         labels, shares = self._labelled_shares(X)
         best: NDArray[Any] = np.take(labels, shares.argmax(axis=1))
         return best
 
     def present_shares(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """The classes that have rows, ascending, and the share of each in the predictions, all of one moment.
+        """Return the classes that have rows, in ascending order, and their predicted probabilities.
 
-        For those who predict while other threads update the forest: `classes_` and `predict_proba`, asked for one
-        after the other, may be those of two moments.
+        Both belong to the same state of the forest. Use this to predict while other threads update the forest: between
+        reading `classes_` and calling `predict_proba`, the forest may change.
         """
         while True:
             n_updates = self._forest.n_updates
@@ -445,12 +459,15 @@ class DareForestClassifier(Predictor, StorableForest):
     # ------------------------------------------------------------------------------------------------------ checking
 
     def fingerprint(self) -> str:
-        """A digest of the canonical forest: equal forests have equal fingerprints, however they came about."""
+        """Return a digest of the canonical form of the forest.
+
+        Equal forests have equal fingerprints, whatever their history.
+        """
         check_is_fitted(self)
         return self._forest.fingerprint(n_threads(self.n_jobs))
 
     def verify(self) -> VerifyReport:
-        """Retrain from the forest's own rows and compare. Costs as much as `fit`."""
+        """Retrain on the forest's own rows and compare. Costs as much as `fit`."""
         check_is_fitted(self)
         with self._one_state():
             with bar("Retraining", self._forest.n_trees, self._is_verbose()) as report:
@@ -458,7 +475,7 @@ class DareForestClassifier(Predictor, StorableForest):
             return VerifyReport(difference, self.fingerprint())
 
     def check(self) -> CheckReport:
-        """Recount every stored statistic, and compare. Costs about as much as `fit`."""
+        """Recompute every stored statistic and compare. Costs about as much as `fit`."""
         check_is_fitted(self)
         return CheckReport(self._forest.check(n_threads(self.n_jobs)))
 
@@ -466,7 +483,7 @@ class DareForestClassifier(Predictor, StorableForest):
 
     @property
     def ids_(self) -> NDArray[Any]:
-        """The rows in the forest, ascending."""
+        """Ids of the rows in the forest, in ascending order."""
         check_is_fitted(self)
         with self._one_state():
             held = self._forest.ids()
@@ -477,47 +494,47 @@ class DareForestClassifier(Predictor, StorableForest):
 
     @property
     def id_type_(self) -> type:
-        """What the names of rows are: `int`, `str` or `UUID`."""
+        """Type of the row ids: `int`, `str` or `UUID`."""
         check_is_fitted(self)
         return int if self._names.kind is None else ROW_NAME_TYPES[self._names.kind]
 
     def ids_of(self, subjects: Names) -> list[Any]:
-        """The rows of these subjects, ascending."""
+        """Return the ids of all rows of these subjects, in ascending order."""
         check_is_fitted(self)
         with self._one_state():
             return sorted(self._names.shown_ids(self._names.rows_of_subjects(subjects).tolist()))
 
     @property
     def subjects_(self) -> list[Any]:
-        """The subjects that rows in the forest belong to, in the order of their text."""
+        """Subjects that have rows in the forest, sorted as text."""
         check_is_fitted(self)
         with self._one_state():
             return sorted(self._names.people(), key=str)
 
     @property
     def n_rows_(self) -> int:
-        """The number of rows in the forest."""
+        """Number of rows in the forest."""
         check_is_fitted(self)
         return self._forest.n_rows
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, ascending."""
+        """Class labels, in ascending order."""
         check_is_fitted(self)
         return np.sort(self._classes)
 
     @property
     def class_counts_(self) -> dict[Any, int]:
-        """How many rows each class has, by label, ascending; a row of weight 3 counts as three."""
+        """Number of rows by class label, in ascending order of the labels. A row of weight 3 counts as three."""
         check_is_fitted(self)
         totals = self._forest.class_totals().tolist()
         return dict(sorted(zip(self._classes.tolist(), totals, strict=False)))
 
     def rows(self, ids: Names | None = None, *, subjects: Names | None = None) -> TrainingRows:
-        """Training rows as the forest holds them, by name or all rows of subjects: what to answer an access request.
+        """Return training rows as the forest stores them, for example to answer an access request.
 
-        Numbers are float32, and categories their names; a value that was none of the categories at `fit` is None,
-        because the forest has never known more of it.
+        Give either `ids` or `subjects`. Numbers are float32, and categories are given by name. A value that was not a
+        known category at `fit` is None, because the forest never stored it.
         """
         ids = settled(ids)
         with self._one_state():
@@ -534,31 +551,32 @@ class DareForestClassifier(Predictor, StorableForest):
             )
 
     def memory_usage(self) -> MemoryUse:
-        """Bytes in use, by purpose.
+        """Return the bytes in use, by purpose.
 
-        After a prediction of many rows and until the next change, the structure is there twice: as it is kept, and laid
-        out for rows to walk down, which takes about half as much again, or more for many classes.
+        After predictions for many rows, and until the next change, the structure is held twice: as it is stored, and in
+        a layout for fast predictions. The second copy takes about half as much again, or more with many classes.
         """
         check_is_fitted(self)
         use = self._forest.memory()
         return MemoryUse(use.data, use.structure, use.decision_stats, use.leaf_stats)
 
     def settle(self, budget: float = math.inf) -> int:
-        """Make up for work that was left for later; how many subtrees are unbuilt still.
+        """Do postponed work now, and return the number of subtrees that are still unbuilt.
 
-        That is: subtrees that deletions and additions with `lazy=True` postponed, and the statistics that make
-        deletions fast, which are gone after loading and after a new class came. It is meant for idle times. It ends
-        after about `budget` seconds; the statistics of one tree are made in one go. Other threads get their turns
-        meanwhile. What the forest predicts stays the same.
+        The work consists of subtrees that deletions and additions with `lazy=True` have postponed, and of the
+        statistics that make deletions fast, which are missing after loading and after a new class was added. Call this
+        in idle times. It stops after about `budget` seconds, but computes the statistics of one tree in one go. Other
+        threads get their turn in between. Predictions stay the same.
         """
         check_is_fitted(self)
         return self._forest.settle(seconds_of(budget), n_threads(self.n_jobs))
 
     def compact(self) -> MemoryUse:
-        """Give back what `fit` on the same rows would not take; what is in use then. Nothing else changes.
+        """Free memory that `fit` on the same rows would not use, and return the memory that is then in use.
 
-        It takes about as long as copying the forest. Deletions and additions keep waste below a quarter by themselves;
-        this is for the rest, for subtrees that were set aside, and for columns that have few distinct values again.
+        Nothing else changes. This takes about as long as copying the forest. Deletions and additions keep waste below a
+        quarter on their own. This method frees the rest, subtrees that were set aside, and memory of columns that have
+        few distinct values again.
         """
         check_is_fitted(self)
         with self._one_state():
@@ -566,7 +584,7 @@ class DareForestClassifier(Predictor, StorableForest):
             return self.memory_usage()
 
     def tree_nodes(self, tree: int) -> list[NodeRecord]:
-        """The nodes of a tree in preorder, left before right."""
+        """Return the nodes of a tree in preorder, left before right."""
         check_is_fitted(self)
         with self._one_state():
             return self._tree_nodes(self._tree_arrays(tree))
@@ -591,7 +609,7 @@ class DareForestClassifier(Predictor, StorableForest):
         ]
 
     def tree_view(self, tree: int) -> TreeView:
-        """A tree as arrays over its nodes."""
+        """Return a tree as arrays over its nodes."""
         check_is_fitted(self)
         with self._one_state():
             weights = integers_of(self._class_weights, self._classes)
@@ -607,18 +625,18 @@ class DareForestClassifier(Predictor, StorableForest):
 
     @property
     def class_weight_(self) -> dict[Any, float] | None:
-        """The weights of the classes that have one."""
+        """Weights of the classes that have one, or None."""
         check_is_fitted(self)
         return None if self._class_weights is None else dict(self._class_weights.by_label)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
-        """For each row and tree, the leaf that the row reaches: its place among the nodes in preorder."""
+        """Return the leaf that each row reaches in each tree, as the index of the node in preorder."""
         check_is_fitted(self)
         rows = self.one_hot(X)
         return np.column_stack([view.apply(rows) for view in self._tree_views()])
 
     def decision_path(self, X: ArrayLike) -> tuple[csr_matrix, NDArray[np.int64]]:
-        """Which nodes each row passes, and where the nodes of each tree begin, as scikit-learn's forests tell it."""
+        """Return the nodes that each row passes through, and where the nodes of each tree begin, as in scikit-learn."""
         check_is_fitted(self)
         rows = self.one_hot(X)
         paths = [view.paths(rows) for view in self._tree_views()]
@@ -627,7 +645,7 @@ class DareForestClassifier(Predictor, StorableForest):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """The share of each column in the decrease of impurity, averaged over the trees."""
+        """Share of each column in the total decrease of impurity, averaged over the trees."""
         check_is_fitted(self)
         views = self._tree_views()
         decreases = [view.importances(self._params.criterion.name, self._columns.n_attributes) for view in views]
@@ -637,13 +655,13 @@ class DareForestClassifier(Predictor, StorableForest):
         return by_feature.astype(np.float64)
 
     def get_depth(self) -> int:
-        """The depth of the deepest tree; that of a single leaf is 0."""
+        """Return the depth of the deepest tree. A tree that is a single leaf has depth 0."""
         check_is_fitted(self)
         with self._one_state():
             return depth_and_leaves(self._forest)[0]
 
     def get_n_leaves(self) -> int:
-        """The number of leaves of all trees."""
+        """Return the number of leaves of all trees together."""
         check_is_fitted(self)
         with self._one_state():
             return depth_and_leaves(self._forest)[1]

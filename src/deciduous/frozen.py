@@ -57,22 +57,23 @@ NOT_MADE = (
 
 
 class FrozenForestClassifier(Predictor, BaseEstimator):  # type: ignore[misc]
-    """A forest that only predicts, made by `DareForestClassifier.freeze` or read by `deciduous.load`.
+    """A forest that can only predict, made by `DareForestClassifier.freeze` or read by `deciduous.load`.
 
-    It predicts what that forest predicted, to the last bit, and holds splits, class shares of leaves, names of columns
-    and the categories that splits ask for: no training rows, no ids, no counts, no seed, no classes without rows. So
-    nothing can be deleted from it or added to it: do that to the forest that was frozen, and freeze it again. Frozen
-    forests of equal forests are equal in all bytes, whatever the history of these forests.
+    Its predictions are those of the original forest, to the last bit. It holds the splits, the class probabilities of
+    the leaves, the names of the columns, and the categories used in splits. It holds no training rows, ids, counts or
+    seed, and no classes without rows. Rows cannot be deleted from it or added to it: change the original forest, and
+    freeze that again. Equal forests give frozen forests with equal bytes, whatever their history.
 
     Parameters
     ----------
     n_jobs : int or None, default=None
-        Threads for predictions; -1 for all processors.
+        Number of threads for predictions; -1 means all processors.
 
     Attributes
     ----------
     classes_ : ndarray
-        Labels, ascending: the columns of `predict_proba`. Classes without rows are left out.
+        Class labels in ascending order, which is the order of the columns of `predict_proba`. Classes without rows are
+        left out.
     n_features_in_ : int
         Number of columns.
     """
@@ -111,12 +112,12 @@ class FrozenForestClassifier(Predictor, BaseEstimator):  # type: ignore[misc]
     # ---------------------------------------------------------------------------------------------------- predicting
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Class shares of each row, in the order of `classes_`."""
+        """Predict class probabilities, with columns in the order of `classes_`."""
         self._require_fitted()
         return self._frozen.predict(encoded(self, X, self._columns), n_threads(self.n_jobs))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The most likely class of each row; of equally likely ones, that of the lower label."""
+        """Predict the most likely class of each row. Ties go to the lower label."""
         best: NDArray[np.intp] = self.predict_proba(X).argmax(axis=1)
         return np.take(self.classes_, best)
 
@@ -124,7 +125,7 @@ class FrozenForestClassifier(Predictor, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, msg=NOT_MADE)
 
     def memory_usage(self) -> FrozenMemoryUse:
-        """Bytes in use, in memory and as a file, and what they hold."""
+        """Return the size of the forest: bytes in memory and as a file, and what they hold."""
         self._require_fitted()
         core = self._frozen
         return FrozenMemoryUse(core.n_trees, core.n_nodes, core.n_leaf_values, core.memory, len(self.to_bytes()))
@@ -162,7 +163,7 @@ class FrozenForestClassifier(Predictor, BaseEstimator):  # type: ignore[misc]
     # ---------------------------------------------------------------------------------------------- what it cannot do
 
     def fit(self, X: Any = None, y: Any = None, **others: Any) -> NoReturn:  # noqa: ARG002
-        """Not possible: raises a `FrozenForestError` that says why."""
+        """Not supported: raises a `FrozenForestError` that explains why."""
         raise FrozenForestError("fit")
 
     def __getattr__(self, name: str) -> Any:
@@ -184,16 +185,16 @@ class FrozenForestClassifier(Predictor, BaseEstimator):  # type: ignore[misc]
     # ------------------------------------------------------------------------------------------------------- storing
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the forest to one file, which `deciduous.load` reads; an old one is replaced at once or not at all."""
+        """Save the forest to a file that `deciduous.load` reads. An old file is replaced in full or not at all."""
         write_atomically(path, container(self._sections()))
 
     def to_bytes(self) -> bytes:
-        """What `save` would write."""
+        """Return the bytes that `save` would write."""
         return b"".join(container(self._sections()))
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, n_jobs: int | None = None) -> Self:
-        """The forest that `to_bytes` gave these bytes. Anything else is a `CorruptModelError`."""
+        """Restore a forest from the bytes that `to_bytes` returned. Other bytes raise a `CorruptModelError`."""
         sections = read_container(memoryview(data).cast("B"))
         return cls._from_sections(read_json(section(sections, "meta")), sections, n_jobs)
 

@@ -16,10 +16,10 @@ NO_NODE = -1
 
 @dataclass(frozen=True)
 class TreeView:
-    """One tree: arrays over its nodes in preorder, left before right; node 0 is the root.
+    """A tree as arrays over its nodes, in preorder, left before right. Node 0 is the root.
 
-    Leaves have -1 as children and attribute, and NaN as threshold. Rows with `x[attribute] <= threshold` go left; NaN
-    goes right, and a threshold of +inf separates numbers from NaN.
+    For leaves, the children and the attribute are -1, and the threshold is NaN. Rows with `x[attribute] <= threshold`
+    go left. NaN goes right, and a threshold of +inf separates numbers from NaN.
     """
 
     kind: NDArray[np.uint8]
@@ -34,7 +34,7 @@ class TreeView:
 
     @classmethod
     def from_core(cls, arrays: TreeArrays, class_weights: NDArray[np.uint32] | None) -> TreeView:
-        """The view of a tree, with the shares that class weights give its nodes."""
+        """Make a view of a tree. Class weights, if any, are applied to the shares of its nodes."""
         is_leaf = arrays.kind == KINDS.index("leaf")
         counts = arrays.counts.reshape(len(arrays.kind), -1).astype(np.int64)
         weighted = counts if class_weights is None else counts * class_weights.astype(np.int64)
@@ -55,7 +55,7 @@ class TreeView:
     def of_splits(
         cls, attribute: NDArray[np.int64], threshold: NDArray[np.float32], leaf_shares: NDArray[np.float64]
     ) -> TreeView:
-        """The view of a tree of which only splits and the shares of leaves are known: each leaf stands for one row."""
+        """Make a view of a tree from its splits and the shares of its leaves. Each leaf counts as one row."""
         n_nodes = len(attribute)
         is_leaf = attribute == NO_NODE
         left = np.where(is_leaf, NO_NODE, np.arange(n_nodes) + 1)
@@ -77,7 +77,7 @@ class TreeView:
         return len(self.kind)
 
     def of_classes(self, classes: NDArray[np.int64]) -> TreeView:
-        """The same tree with these classes alone; the others must have no rows."""
+        """Return the same tree with only these classes. The others must have no rows."""
         return replace(self, counts=self.counts[:, classes], shares=self.shares[:, classes])
 
     @property
@@ -86,7 +86,7 @@ class TreeView:
         return np.equal(self.attribute, NO_NODE)
 
     def apply(self, rows: NDArray[np.float32]) -> NDArray[np.int64]:
-        """The leaf that each row reaches."""
+        """Return the leaf that each row reaches."""
         nodes = np.zeros(len(rows), dtype=np.int64)
         moving = np.flatnonzero(~self.is_leaf[nodes])
         while len(moving):
@@ -98,7 +98,7 @@ class TreeView:
         return nodes
 
     def paths(self, rows: NDArray[np.float32]) -> csr_matrix:
-        """Which nodes each row passes: a sparse matrix of ones, rows by nodes."""
+        """Return the nodes that each row passes through, as a sparse matrix of ones, rows by nodes."""
         parents = np.full(len(self), NO_NODE, dtype=np.int64)
         splits = np.flatnonzero(~self.is_leaf)
         parents[self.left[splits]] = splits
@@ -115,14 +115,14 @@ class TreeView:
         return csr_matrix((ones, indices), shape=(len(rows), len(self)))
 
     def impurity(self, criterion: str) -> NDArray[np.float64]:
-        """Gini index or entropy (in bits) of each node."""
+        """Return the Gini index or the entropy (in bits) of each node."""
         if criterion == "gini":
             return np.asarray(1.0 - np.square(self.shares).sum(axis=1), dtype=np.float64)
         logs = np.log2(self.shares, out=np.zeros_like(self.shares), where=self.shares > 0)
         return np.asarray(-(self.shares * logs).sum(axis=1), dtype=np.float64)
 
     def importances(self, criterion: str, n_attributes: int) -> NDArray[np.float64]:
-        """The decrease of impurity that each attribute brings."""
+        """Return the total decrease of impurity by each attribute."""
         weighted = self.weight * self.impurity(criterion)
         splits = np.flatnonzero(~self.is_leaf)
         decrease = weighted[splits] - weighted[self.left[splits]] - weighted[self.right[splits]]

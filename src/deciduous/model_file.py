@@ -14,19 +14,20 @@ from .frozen import FrozenForestClassifier
 def load(
     path: str | os.PathLike[str], n_jobs: int | None = None, max_memory: float | None = None
 ) -> DareForestClassifier | FrozenForestClassifier:
-    """The forest that `save` wrote to this file, ready to predict, delete and add; a frozen one to predict only.
+    """Load a forest from a file that `save` wrote.
 
-    A file that is damaged, or made to do harm, gives a `CorruptModelError` that says what is wrong with it.
+    The forest can predict, and rows can be deleted and added. A frozen forest can only predict. A damaged or malicious
+    file raises a `CorruptModelError` that says what is wrong with it.
 
     Parameters
     ----------
     path : str or path
         The file.
     n_jobs : int or None
-        Threads for loading, as in the estimator; for a frozen forest, threads for predictions.
+        Number of threads for loading, as in the estimator; for a frozen forest, number of threads for predictions.
     max_memory : float or None
-        Refuse files that would take more bytes than this; by default 256 MiB and 64 times the size of the file.
-        A frozen forest takes little more than its file and is never refused for that.
+        Refuse files that would take more bytes of memory than this. Default: 256 MiB plus 64 times the size of the
+        file. A frozen forest takes little more than its file and is never refused for this reason.
     """
     try:
         sections = read_container(mapped(path))

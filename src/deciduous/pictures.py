@@ -1,4 +1,4 @@
-"""A tree to look at: as text, and as a picture with matplotlib."""
+"""Show a tree as text, or as a picture with matplotlib."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def export_text(
     decimals: int = 3,
     max_depth: int | None = None,
 ) -> str:
-    """A tree as text, a line per node: its kind, its split, its rows and how many of each class they are.
+    """Return a tree as text, one line per node: its kind, its split, its number of rows, and the rows per class.
 
-    The first branch of a split is where it holds. Nodes below `max_depth` are counted, not shown.
+    The first branch of a split is the one where its condition holds. Nodes below `max_depth` are counted but not shown.
     """
     pictured = _Pictured.of(forest, tree, feature_names, decimals, max_depth)
     return "\n".join(_text_lines(pictured)) + "\n"
@@ -48,10 +48,10 @@ def plot_tree(
     feature_names: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a tree with matplotlib, and return the Axes: the kind of a node is its colour.
+    """Draw a tree with matplotlib and return the Axes. The colour of a node shows its kind.
 
-    Rows for which a split holds go left. Letters are as small as the boxes need, down to one point. Nodes below
-    `max_depth` are counted, not drawn; None draws them all.
+    Rows for which the condition of a split holds go left. The font is as small as the boxes need, down to one point.
+    Nodes below `max_depth` are counted but not drawn; None draws all nodes.
     """
     pyplot = imported("matplotlib.pyplot", "plot")
     pictured = _Pictured.of(forest, tree, feature_names, 3, max_depth)

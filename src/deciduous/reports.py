@@ -14,15 +14,19 @@ from ._core import UpdateCost
 
 @dataclass(frozen=True)
 class UpdateReport:
-    """What a deletion or an addition did, or what a deletion would do.
+    """What a deletion or an addition changed, or what a deletion would change.
 
-    A *rebuilt* node is one whose split changed, or that turned from a leaf into a split or back. The rows *retrained*
-    are the rows under such nodes, summed over the trees: the paper's measure of the cost of a deletion. Depth 0 is the
-    root. A lazy forest counts what is known to change, and small subtrees that it left for later without asking; a
-    split that turns out to be another one when somebody looks at it later is in no report. The rows *regrown* are those
-    of the subtrees that were really grown again: fewer where a subtree that had been set aside came back, or is left
-    for later by a lazy forest; a few more where what is set aside had to follow. That is known afterwards: a cost that
-    was only worked out has None there, and equals the report of the deletion.
+    A node is *rebuilt* if its split changed, or if it turned from a leaf into a split or back. The *retrained* rows are
+    the rows under such nodes, summed over the trees: the paper's measure of the cost of a deletion. Depth 0 is the
+    root.
+
+    A lazy forest counts changes that are already known, and small subtrees that it postponed without checking whether
+    they change. A split that turns out to be different when something reads it later is in no report.
+
+    The *regrown* rows are those of the subtrees that were actually grown again. There are fewer of them if a subtree
+    that had been set aside could be used again, or if a lazy forest postponed the work. There are a few more if
+    subtrees that are set aside had to be updated, too. This number is known only after the change: it is None in the
+    report of `deletion_cost`, and comparisons between reports ignore it.
     """
 
     ids: tuple[Any, ...]
@@ -53,19 +57,22 @@ class UpdateReport:
 
     @classmethod
     def from_core(cls, ids: Iterable[Any], cost: UpdateCost) -> UpdateReport:
-        """The report of an update of these rows."""
+        """Make the report of an update of these rows."""
         return cls(tuple(ids), tuple(cost.nodes_rebuilt), tuple(cost.rows_retrained), cost.n_rows_regrown)
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """Whether what a forest keeps agrees with its rows. It is true if all is well; `problem` says what is not."""
+    """Result of `check`: whether the statistics stored in a forest agree with its rows.
+
+    The report is true if they do. Otherwise `problem` says what is wrong.
+    """
 
     problem: str | None
 
     @property
     def matches(self) -> bool:
-        """Whether all is well."""
+        """Whether everything agrees."""
         return self.problem is None
 
     def __bool__(self) -> bool:
@@ -74,14 +81,17 @@ class CheckReport:
 
 @dataclass(frozen=True)
 class VerifyReport(CheckReport):
-    """Whether the forest is the one that training on its rows gives. `problem` says where they differ first."""
+    """Result of `verify`: whether training on the rows of the forest gives the same forest.
+
+    If not, `problem` describes the first difference.
+    """
 
     fingerprint: str | None
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Rows of a forest, as `DareForestClassifier.rows` reads them back: what `fit` and `add` take."""
+    """Training rows as returned by `DareForestClassifier.rows`, in the form that `fit` and `add` take."""
 
     ids: list[Any]
     X: NDArray[Any]
@@ -94,7 +104,7 @@ class TrainingRows:
         return len(self.ids)
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """A dictionary for each row: `id`, `subject`, `label`, `weight`, and `values` by column; NaN as None."""
+        """Return a dict for each row: `id`, `subject`, `label`, `weight`, and `values` by column, with NaN as None."""
         columns = self.ids, self.subjects, self.y.tolist(), self.sample_weight.tolist(), self.X.tolist()
         return [
             {
@@ -111,7 +121,10 @@ class TrainingRows:
         ]
 
     def to_pandas(self) -> Any:
-        """A table of the columns, with the ids as its index; `y`, `subjects` and `sample_weight` are beside it."""
+        """Return the columns as a pandas DataFrame, with the ids as its index.
+
+        It does not include `y`, `subjects` and `sample_weight`.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.X, index=pd.Index(self.ids, name="id"), columns=self.feature_names).infer_objects()
@@ -119,7 +132,7 @@ class TrainingRows:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Bytes in use: the rows, the nodes, the statistics of splits, and the rows and counts of leaves."""
+    """Bytes in use for the rows, the nodes, the statistics of splits, and the rows and counts of leaves."""
 
     data: int
     structure: int
@@ -128,13 +141,13 @@ class MemoryUse:
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """Sum of all bytes."""
         return self.data + self.structure + self.decision_stats + self.leaf_stats
 
 
 @dataclass(frozen=True)
 class FrozenMemoryUse:
-    """How large a frozen forest is. Leaves with the same class shares have one *leaf value* in common."""
+    """Size of a frozen forest. Leaves with the same class probabilities share one *leaf value*."""
 
     n_trees: int
     n_nodes: int
@@ -144,13 +157,13 @@ class FrozenMemoryUse:
 
     @property
     def bytes_per_node(self) -> float:
-        """Bytes of the stored forest for each node, the description and the class shares included."""
+        """Bytes of the stored forest per node, including the description and the class probabilities."""
         return self.stored / self.n_nodes
 
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """One node of a tree, as `tree_nodes` lists it."""
+    """One node of a tree, as returned by `tree_nodes`."""
 
     kind: str
     depth: int

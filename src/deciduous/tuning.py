@@ -1,8 +1,8 @@
-"""Choosing parameters as the paper does (its section 4, "Hyperparameter Tuning"). See docs/tuning.md.
+"""Hyperparameter tuning as in the paper (section 4, "Hyperparameter Tuning"). See docs/tuning.md.
 
-First T, d_max and k of a *greedy* forest, one without random nodes, by cross-validation over a grid. Then d_rmax of
-that forest, raised one by one until the score falls below that of the greedy one by more than a *tolerance*. An
-*evaluation* is the score of a forest of one *setting* on one fold.
+First, T, d_max and k of a *greedy* forest, which has no random nodes, are chosen by cross-validation over a grid. Then
+d_rmax of that forest is raised one by one, until the score falls below that of the greedy forest by more than a
+*tolerance*. An *evaluation* is the score of a forest with one *setting* on one fold.
 """
 
 from __future__ import annotations
@@ -50,27 +50,27 @@ Stage = Callable[[str, int], Callable[[], None]]
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What `tune` found.
+    """Result of `tune`.
 
     Attributes
     ----------
     metric : str
-        What the scores are: "average_precision", "roc_auc", "accuracy", or the `scoring` that was asked for.
+        Name of the metric: "average_precision", "roc_auc", "accuracy", or the `scoring` that was given.
     scores : list of dict
         A row for each setting: its parameters, `score` and `std` over the folds, and the scores of the `folds`. The
-        greedy settings come first, then the best of them with random nodes. Fits into `pandas.DataFrame(scores)`.
+        greedy settings come first, then the best of them with random nodes. Can be passed to `pandas.DataFrame`.
     best_params : dict
         The best greedy setting.
     best_score : float
-        Its score.
+        Score of the best greedy setting.
     random_depths : dict
         The `random_depth` chosen for each tolerance.
     n_rows : int
-        Number of rows in the search.
+        Number of rows used in the search.
     estimator : DareForestClassifier
-        The forest, not fitted, that all other parameters come from.
+        The unfitted forest that all other parameters come from.
     fitted_forest : DareForestClassifier or None
-        The forest of the smallest tolerance, fitted on all rows; None with `refit=False`.
+        The forest for the smallest tolerance, fitted on all rows. None with `refit=False`.
     """
 
     metric: str
@@ -83,20 +83,23 @@ class TuningResult:
     fitted_forest: DareForestClassifier | None = field(repr=False)
 
     def forest(self, tolerance: float | None = None) -> DareForestClassifier:
-        """A forest, not fitted, with the parameters for this tolerance; by default the smallest one.
+        """Return an unfitted forest with the parameters for this tolerance. Default: the smallest tolerance.
 
-        If there were no tolerances, it is the greedy forest.
+        If there were no tolerances, this is the greedy forest.
         """
         chosen: DareForestClassifier = clone(self.estimator)
         chosen.set_params(**self.best_params, random_depth=self._random_depth(tolerance))
         return chosen
 
     def fit(self, X: ArrayLike, y: ArrayLike, tolerance: float | None = None, **others: Any) -> DareForestClassifier:
-        """`forest(tolerance)`, fitted on these rows. The `others` (`ids`, `sample_weight`) go to its `fit`."""
+        """Fit `forest(tolerance)` on these rows. The `others` (`ids`, `sample_weight`) are passed to its `fit`."""
         return self.forest(tolerance).fit(X, y, **others)
 
     def table(self, n_best: int | None = 10) -> str:
-        """The best greedy settings, all of them with None, and the steps of the random depth, as text."""
+        """Return the best greedy settings, and the scores by random depth, as text.
+
+        `n_best=None` lists all greedy settings.
+        """
         ranked = sorted(self._greedy, key=_rank)
         listed = ranked[:n_best]
         lines = [f"{self.metric}, cross-validated on {self.n_rows} rows", "", _HEADING, *map(_line, listed)]
@@ -110,10 +113,11 @@ class TuningResult:
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the scores; returns the figure. Needs matplotlib.
+        """Plot the scores and return the figure. Needs matplotlib.
 
-        Without `ax` there are two plots: the greedy scores (the best over k) by depth, a line for each number of trees,
-        and the scores by random depth with a line for each tolerance. With `ax` the second is drawn there.
+        Without `ax`, there are two plots: the greedy scores (best over k) by depth, with a line for each number of
+        trees, and the scores by random depth, with a line for each tolerance. With `ax`, only the second plot is drawn,
+        on these axes.
         """
         pyplot = _pyplot()
         if ax is None:
@@ -203,39 +207,41 @@ def tune(
     progress: bool = False,
     resume_from: str | os.PathLike[str] | None = None,
 ) -> TuningResult:
-    """Choose T, d_max and k by cross-validation, then the largest d_rmax that costs no more than a tolerance.
+    """Choose hyperparameters by the protocol of the paper (Brophy and Lowd, 2021).
 
-    Of equally good settings the cheaper one is chosen: fewer trees, then lower depth, then fewer thresholds. The result
-    does not depend on `n_jobs`.
+    First, `n_estimators` (T), `max_depth` (d_max) and `n_thresholds` (k) are chosen by cross-validation. Then, for each
+    tolerance, the largest `random_depth` (d_rmax) is chosen that costs no more than this tolerance. Of equally good
+    settings, the cheapest is chosen: fewer trees, then lower depth, then fewer thresholds. The result does not depend
+    on `n_jobs`.
 
     Parameters
     ----------
     estimator : DareForestClassifier or None
-        Where all other parameters come from. None stands for `DareForestClassifier(random_state=random_state)`.
+        The forest that all other parameters come from. None means `DareForestClassifier(random_state=random_state)`.
     X, y : arrays
-        Rows and labels, as for `fit`.
+        Training rows and labels, as for `fit`.
     n_estimators, max_depth, n_thresholds : numbers to try
-        The grid. The defaults are the paper's.
+        The grid. The defaults are those of the paper.
     tolerances : numbers
-        By how much the score may fall, in absolute terms: 0.001 is the paper's "0.1%". Without any, no random nodes are
+        How much the score may fall, in absolute terms: 0.001 is the paper's "0.1%". If empty, no random nodes are
         tried.
     scoring : str, callable or None
-        A scorer as in scikit-learn. None chooses by the share of positive rows; see `metric_for`.
+        A scorer as in scikit-learn. None chooses a metric by the share of positive rows; see `metric_for`.
     cv : int, splitter or iterable of (train, test)
-        The number of stratified folds, or the folds.
+        The number of stratified folds, a splitter, or the folds themselves.
     subsample : float, int or None
-        Share or number of the rows that the search uses, drawn with the same mix of classes; for large data.
+        Fraction or number of rows to use in the search, stratified by class; for large data.
     refit : bool
-        Whether to fit the forest of the smallest tolerance on all rows in the end.
+        Whether to fit the forest for the smallest tolerance on all rows at the end.
     n_jobs : int or None
-        Evaluations at the same time, in threads; -1 for all processors.
+        Number of evaluations to run in parallel, in threads; -1 means all processors.
     random_state : int, RandomState instance or None
-        Decides the subsample, the folds and the seed of the forests in the search.
+        Determines the subsample, the folds and the seed of the forests in the search.
     progress : bool
-        Show a progress bar, if `rich` is installed.
+        Whether to show a progress bar, if `rich` is installed.
     resume_from : path or None
-        A file to which each evaluation is added as soon as it is finished. If it is there already, what it holds is not
-        done again; it must come from the same data and settings, though the grid and the tolerances may differ.
+        A file to which each evaluation is appended as soon as it is finished. If the file exists, evaluations in it are
+        not repeated. It must come from the same data and settings, but the grid and the tolerances may differ.
 
     Examples
     --------
@@ -281,9 +287,10 @@ def tune(
 
 
 def metric_for(y: ArrayLike) -> str:
-    """The paper's metric for these labels, by the share of positive rows: those of the greater of two labels.
+    """Return the paper's metric for these labels.
 
-    "average_precision" below 1%, "roc_auc" up to 20%, "accuracy" above, and for more than two classes.
+    It depends on the share of positive rows, which are those with the greater of two labels: "average_precision" below
+    1%, "roc_auc" up to 20%, and "accuracy" above. With more than two classes, it is "accuracy".
     """
     classes, counts = np.unique(label_array(y, None), return_counts=True)
     if len(classes) < 2:
@@ -297,9 +304,9 @@ def metric_for(y: ArrayLike) -> str:
 
 
 def random_depths_within(tolerances: Iterable[float], scores: Iterable[float]) -> dict[float, int]:
-    """For each tolerance, the last random depth before the score first falls by more than it.
+    """Return, for each tolerance, the last random depth before the score first falls by more than that.
 
-    `scores` are those of the random depths 0, 1, 2, …; no more of them are asked for than the tolerances need.
+    `scores` are those of the random depths 0, 1, 2, …; no more of them are consumed than the tolerances need.
     """
     last = dict.fromkeys(tolerances, 0)
     within = list(last)

@@ -1,4 +1,4 @@
-"""Live tables: the forest as a view of a SQL table, with receipts. See docs/live.md."""
+"""Live forests, which follow a SQL table and keep receipts. See docs/live.md."""
 
 from __future__ import annotations
 

@@ -34,12 +34,12 @@ class Request:
 
     @property
     def is_open(self) -> bool:
-        """Whether something is still to be done."""
+        """Whether the request still needs action."""
         return self.state == RECEIVED
 
     @property
     def is_overdue(self) -> bool:
-        """Whether it should have been done by now."""
+        """Whether the request is open and past its due date."""
         return self.is_open and datetime.fromisoformat(self.due) < _clock.now()
 
 

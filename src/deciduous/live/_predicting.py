@@ -23,7 +23,7 @@ class TableModel(ABC):
     @property
     @abstractmethod
     def forest(self) -> DareForestClassifier:
-        """The forest. It takes tables with the columns `columns`. Do not change it: the table is the truth."""
+        """The forest. It takes tables with the columns listed in `columns`. Do not modify it."""
 
     @property
     @abstractmethod
@@ -31,41 +31,41 @@ class TableModel(ABC):
 
     @property
     def columns(self) -> list[str]:
-        """The columns that trees split on."""
+        """The columns that the trees split on."""
         return [column.name for column in self._encoder.settings.columns]
 
     @property
     def params(self) -> dict[str, Any]:
-        """Parameters with which `DareForestClassifier().fit` on the same rows gives the same forest, seed included.
+        """Parameters, including the seed, with which `DareForestClassifier().fit` on the same rows gives this forest.
 
-        Names of categories that were forgotten are replaced.
+        Category names that were forgotten are replaced by placeholders.
         """
         params: dict[str, Any] = estimator_of(self._encoder.settings).get_params()
         return params
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels of the rows, ascending."""
+        """Labels of the rows, in ascending order."""
         forest = self.forest
         present = [label for label, n in forest.class_counts_.items() if n]
         return np.array(present, dtype=forest.classes_.dtype)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class shares of each row, in the order of `classes_`.
+        """Predict class probabilities, with columns in the order of `classes_`.
 
-        X is a table of pandas, polars or pyarrow, or a list of dicts, with the columns by name; or a list of lists,
-        in the order of `columns`.
+        X is a pandas, polars or pyarrow table, or a list of dicts, with the columns by name; or a list of lists, in the
+        order of `columns`.
         """
         rows = self._rows(X)
         return self.forest.present_shares(rows)[1]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most likely class of each row."""
+        """Predict the most likely class of each row."""
         rows = self._rows(X)
         return self.forest.predict(rows)
 
     def freeze(self) -> FrozenForestClassifier:
-        """The forest as one that only predicts, for tables with the columns `columns`."""
+        """Return a forest that can only predict, for tables with the columns listed in `columns`."""
         return self.forest.freeze()
 
     def _rows(self, X: Any) -> Any:

@@ -28,7 +28,7 @@ TRIES = 10  # the folder may be opened, closed and changed in between
 
 
 class HandedOver:
-    """A live forest that another process has open, and that does there what is asked here."""
+    """A live forest that another process has open. That process does what is asked for here."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
@@ -39,7 +39,7 @@ class HandedOver:
         return result_of(asked(self._folder, {"deed": deed, "arguments": arguments}))
 
     def sync(self, *, compare: bool = False) -> SyncReport:
-        """Apply what changed in the table since the last sync."""
+        """Apply all changes to the table since the last sync."""
         report: SyncReport = self._do("sync", compare=compare)
         return report
 
@@ -52,7 +52,7 @@ class HandedOver:
         return report
 
     def verify(self) -> LiveVerifyReport:
-        """Check the chain of receipts, train anew from the table, and compare."""
+        """Check the chain of receipts, retrain from the table, and compare."""
         verification: LiveVerifyReport = self._do("verify")
         return verification
 
@@ -61,17 +61,17 @@ class HandedOver:
         self._do("store")
 
     def status(self) -> dict[str, Any]:
-        """Where things stand, as plain values."""
+        """Return the current status, as a dict of plain values."""
         status: dict[str, Any] = self._do("status")
         return status
 
     def receipts(self, request: str | None = None) -> list[Receipt]:
-        """All receipts, or those that tell of a request, by its id."""
+        """Return all receipts, or only those about the request with this id."""
         receipts: list[Receipt] = self._do("receipts", request=request)
         return receipts
 
     def certificate(self, number: int | None = None, *, organisation: str | None = None) -> str:
-        """A page of HTML about one receipt of a change; by default about the newest."""
+        """Return a certificate about one receipt of a change, as an HTML page. Default: the newest receipt."""
         page: str = self._do("certificate", number=number, organisation=organisation)
         return page
 
@@ -84,7 +84,7 @@ class HandedOver:
         self._do("remove_capture")
 
     def close(self) -> None:
-        """Nothing is open here."""
+        """Do nothing: nothing is open in this process."""
 
     def __enter__(self) -> Self:
         return self
@@ -110,15 +110,15 @@ class HandedOverRequests:
         raise UnknownRequestError(id)
 
     def open(self) -> list[Request]:
-        """Those that are neither applied nor refused, the most urgent first."""
+        """Return the requests that are neither applied nor refused, most urgent first."""
         return sorted((request for request in self if request.is_open), key=lambda request: request.due)
 
     def overdue(self) -> list[Request]:
-        """Those that should have been done by now."""
+        """Return the open requests that are past their due date."""
         return [request for request in self.open() if request.is_overdue]
 
     def receive(self, subject: Any, *, idempotency_key: str | None = None, due_days: float = DUE_DAYS) -> Request:
-        """Keep a request."""
+        """Record a request for erasure."""
         options = {"idempotency_key": idempotency_key, "due_days": due_days}
         request: Request = self._live._do("receive", subject=_plain(subject), **options)
         return request
@@ -135,10 +135,10 @@ def _plain(subject: Any) -> Any:
 
 
 def connect(folder: str | os.PathLike[str], *, url: str | None = None, verbose: int = 0) -> LiveForest | HandedOver:
-    """Open a live forest, or, if another process has it open, ask that one to do what is asked here.
+    """Open a live forest or, if another process has it open, ask that process to do the work.
 
-    Both have `sync`, `erase`, `verify`, `requests`, `receipts`, `certificate`, `status`, `store`, and capture. `url`
-    and `verbose` are for one that is opened here.
+    The result has `sync`, `erase`, `verify`, `requests`, `receipts`, `certificate`, `status`, `store`, and methods for
+    capture in both cases. `url` and `verbose` have an effect only if the forest is opened in this process.
     """
     for attempt in range(TRIES):
         try:
@@ -153,7 +153,7 @@ def connect(folder: str | os.PathLike[str], *, url: str | None = None, verbose: 
 
 
 class ForestView(TableModel):
-    """The forest of a live table as of one moment, made by `read_forest`: it predicts rows of the table."""
+    """The forest of a live table at one point in time, as returned by `read_forest`. It predicts rows of the table."""
 
     def __init__(self, forest: DareForestClassifier, encoder: Encoder, status: dict[str, Any]) -> None:
         self._forest = forest
@@ -162,7 +162,7 @@ class ForestView(TableModel):
 
     @property
     def forest(self) -> DareForestClassifier:
-        """The forest, as an estimator of its own: it takes tables with the columns `columns`."""
+        """The forest as a separate estimator. It takes tables with the columns listed in `columns`."""
         return self._forest
 
     @property
@@ -170,15 +170,16 @@ class ForestView(TableModel):
         return self._known_encoder
 
     def status(self) -> dict[str, Any]:
-        """Where things stood, as plain values."""
+        """Return the status at that time, as a dict of plain values."""
         return dict(self._status)
 
 
 def read_forest(folder: str | os.PathLike[str], *, url: str | None = None) -> ForestView:
-    """The forest of a live table as of the last sync, to predict with, also while another process has the folder open.
+    """Read the forest of a live table, in its state after the last sync, to make predictions.
 
-    Nothing is synced. If the folder keeps no snapshot of that forest, the process that has it open stores one; if there
-    is none, the forest is made from the table, at `url` if that has moved or needs a password.
+    This also works while another process has the folder open. Nothing is synced. If the folder holds no snapshot of
+    that forest, the process that has the folder open stores one. If there is no such process, the forest is built from
+    the table, at `url` if the database has moved or needs a password.
     """
     for _ in range(TRIES):
         view = _stored_view(folder)

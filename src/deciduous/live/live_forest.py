@@ -52,14 +52,15 @@ NO_TRIGGERS = "The triggers on the table are gone or off, so all of it was compa
 
 
 class LiveForest(TableModel):
-    """A forest that follows a table: after `sync` it is the one that a fresh fit of the table would give.
+    """A forest that follows a SQL table: after `sync`, it is the forest that a fresh fit on the table would give.
 
-    The table is the truth. The folder keeps parameters, seed, receipts and requests; ids and keyed digests of the rows
-    that the forest holds; and a snapshot of the forest, which can be made again from the table at any time.
+    The table is the source of truth. The folder keeps the parameters, the seed, the receipts and the requests; the ids
+    and keyed digests of the rows in the forest; and a snapshot of the forest, which can be rebuilt from the table at
+    any time.
 
-    Make one with `create`, and open it again with `open`. One process at a time has it open, and does what
-    others ask for (`connect`). Use it in a `with` block,
-    or call `close`, which stores a snapshot.
+    Make a live forest with `create`, and open it again with `open`. Only one process at a time can have it open; other
+    processes can ask that one to do work for them (see `connect`). Use it in a `with` block, or call `close`, which
+    stores a snapshot.
     """
 
     def __init__(self, store: Store, url: str | None, verbose: int) -> None:
@@ -117,33 +118,35 @@ class LiveForest(TableModel):
         capture: bool = False,
         verbose: int = 0,
     ) -> Self:
-        """Train a forest on the rows of a table, and keep it in a folder.
+        """Train a forest on the rows of a table, and store it in a folder.
 
         Parameters
         ----------
         url : str
-            The database, as SQLAlchemy names it: `sqlite:///clinic.db`, `postgresql://user@host/clinic`. A password is
-            used, and not stored.
+            URL of the database, as in SQLAlchemy: `sqlite:///clinic.db`, `postgresql://user@host/clinic`. A password is
+            used but not stored.
         table : str, optional
             The table or view, with its schema if it needs one.
         query : str, optional
-            A query, instead of a table.
+            A query to use instead of a table.
         id : str
-            The column that names rows: unique integers, strings or UUIDs.
+            The column with the row ids: unique integers, strings or UUIDs.
         target : str
-            The column of labels. Rows without a label are left out.
+            The column with the labels. Rows without a label are left out.
         subject : str, optional
-            The column that says to whom a row belongs.
+            The column that says whom each row belongs to.
         columns : list of str, optional
-            The columns that trees split on. Default: all others. Text is categories.
+            The columns to split on. Default: all others. Text columns are categorical.
         folder : path
             A new folder.
         params : mapping, optional
-            Parameters of `DareForestClassifier`. `categorical_features` names columns, or lists their categories.
+            Parameters of `DareForestClassifier`. `categorical_features` is a list of column names, or a mapping from
+            column to the list of its categories.
         capture : bool, default=False
-            Install triggers that write down the ids of changed rows, so that `sync` need not compare the whole table.
+            Whether to install triggers that record the ids of changed rows, so that `sync` does not have to compare the
+            whole table.
         verbose : int, default=0
-            1 shows how far long work is.
+            1 shows the progress of long operations.
         """
         arguments = dict(params or {})
         choice = categorical_choice(arguments.pop("categorical_features", None))
@@ -185,16 +188,16 @@ class LiveForest(TableModel):
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], *, url: str | None = None, verbose: int = 0) -> Self:
-        """Open a live forest.
+        """Open an existing live forest.
 
         Parameters
         ----------
         folder : path
             The folder that `create` made.
         url : str, optional
-            The database, if it has moved or needs a password.
+            URL of the database, if it has moved or needs a password.
         verbose : int, default=0
-            1 shows how far long work is.
+            1 shows the progress of long operations.
         """
         store = Store.opened(folder)
         try:
@@ -204,7 +207,10 @@ class LiveForest(TableModel):
             raise
 
     def close(self, *, store: bool = True) -> None:
-        """Store a snapshot, so that opening is fast, and let others open the folder."""
+        """Store a snapshot, which makes opening fast, and release the folder.
+
+        With `store=False`, no snapshot is stored.
+        """
         with self._state.turn():
             if self._is_closed:
                 return
@@ -226,23 +232,25 @@ class LiveForest(TableModel):
     # ---------------------------------------------------------------------------------------------------------- syncing
 
     def sync(self, *, compare: bool = False) -> SyncReport:
-        """Apply what changed in the table since the last sync.
+        """Apply all changes to the table since the last sync.
 
-        With `compare`, all rows are compared, also if their changes are captured: triggers can be evaded. When it
-        returns, the change is on the disk, with a receipt, and no file of the folder knows of rows that are
-        gone. If the process ends before that, the next sync does it all.
+        With `compare`, all rows are compared even if changes are captured, because triggers can be bypassed. When this
+        method returns, the change and its receipt are on disk, and no file in the folder holds anything about deleted
+        rows. If the process ends before that, the next sync does all of it.
         """
         with self._turn():
             return self._sync(frozenset(), compare)
 
     def watch(self, every: float = 5.0, *, on_trouble: Trouble | None = None) -> Iterator[SyncReport]:
-        """Sync now, and again whenever the table may have changed, for as long as reports are asked for.
+        """Sync now, and again whenever the table may have changed. Yields a report for each sync.
 
-        With PostgreSQL and capture that is at once, when the triggers notify; else the database is looked at `every` so
-        many seconds: an SQLite file is compared only if somebody wrote to it, another table each time.
+        This goes on for as long as the caller asks for reports. With PostgreSQL and capture, triggers notify of changes
+        at once. Otherwise the database is checked every `every` seconds: an SQLite file is compared only if something
+        was written to it, any other table every time.
 
-        A database that is locked, or restarts, is tried again, after 1, 2, 4 and up to 60 seconds, and a folder that
-        is locked, too; `on_trouble` is called with the error and the seconds. Trouble with the first sync is raised.
+        If the database is locked or restarting, or the folder is locked, the sync is tried again after 1, 2, 4 and up
+        to 60 seconds. `on_trouble` is called with the error and the number of seconds. An error in the first sync is
+        raised.
         """
         if not every > 0:
             raise InvalidInputError(f"`every` must be a number of seconds greater than 0, but is {every!r}.")
@@ -414,8 +422,8 @@ class LiveForest(TableModel):
     ) -> ErasureReport:
         """Delete all rows of a subject from the table, and sync.
 
-        With SQLite the file is then rewritten (`vacuum`), because deleting alone can leave copies in its pages. The
-        same `idempotency_key` again does nothing and gives the same request.
+        With SQLite, the file is then rewritten (`vacuum`), because deletion alone can leave copies of rows in its
+        pages. A second call with the same `idempotency_key` does nothing and returns the same request.
         """
         with self._turn():
             self._source.require_table("delete from")
@@ -443,7 +451,7 @@ class LiveForest(TableModel):
     # ---------------------------------------------------------------------------------------------------------- capture
 
     def install_capture(self) -> None:
-        """Install triggers on the table that write down ids of changed rows, for `sync` to look at."""
+        """Install triggers on the table that record the ids of changed rows, for `sync` to use."""
         with self._turn():
             require_capturable(self._source)
             # Before there are triggers: somebody has to remove the ids that they write, also if this is interrupted.
@@ -451,14 +459,14 @@ class LiveForest(TableModel):
             self._capture.install()
 
     def remove_capture(self) -> None:
-        """Remove the triggers, and all that belongs to them."""
+        """Remove the triggers and everything that belongs to them."""
         with self._turn():
             self._capture.remove()
             self._set_captures(False)
 
     @property
     def channel(self) -> str:
-        """The channel on which PostgreSQL notifies those who listen that something was captured."""
+        """The PostgreSQL channel that is notified when changes are captured."""
         return self._capture.name
 
     def _set_captures(self, captures: bool) -> None:
@@ -470,7 +478,10 @@ class LiveForest(TableModel):
     # ------------------------------------------------------------------------------------------------------ the record
 
     def receipts(self, request: str | None = None) -> list[Receipt]:
-        """All receipts, or those that tell of a request, by its id: the reference of the person who asked."""
+        """Return all receipts, or only those about the request with this id.
+
+        The id of a request is the reference by which the person who asked is known.
+        """
         return self._record.receipts(request)
 
     def export_receipts(self, path: str | os.PathLike[str]) -> None:
@@ -478,21 +489,22 @@ class LiveForest(TableModel):
         self._record.export(path)
 
     def certificate(self, number: int | None = None, *, organisation: str | None = None) -> str:
-        """A page of HTML, to be printed and filed, about one receipt; by default about the newest that it can be of.
+        """Return a certificate about one receipt: an HTML page, to be printed and filed.
 
         Parameters
         ----------
         number : int, optional
-            The receipt: of a change, or of a request for which there was nothing left to erase.
+            The number of the receipt, which is about a change, or about a request for which there was nothing left to
+            erase. Default: the newest such receipt.
         organisation : str, optional
-            Who answers for the model, to be named on the page.
+            The organisation responsible for the model, to be named on the page.
         """
         return self._record.certificate(number, organisation)
 
     def verify(self) -> LiveVerifyReport:
-        """Check the chain of receipts, train anew from the table, and compare. Costs as much as `create`.
+        """Check the chain of receipts, retrain from the table, and compare. Costs as much as `create`.
 
-        If all is well, applied requests are verified from now on.
+        If everything matches, applied requests become verified.
         """
         with self._turn():
             problem, n_receipts = self._record.check()
@@ -524,9 +536,10 @@ class LiveForest(TableModel):
 
     @property
     def forest(self) -> DareForestClassifier:
-        """The forest as of the last sync. If it has to be made anew from the table, that is a sync, too.
+        """The forest in its state after the last sync.
 
-        It takes tables with the columns `columns`. Do not change it: the table is the truth.
+        If it has to be rebuilt from the table, that is a sync as well. It takes tables with the columns listed in
+        `columns`. Do not modify it: the table is the source of truth.
         """
         forest = self._forest
         if forest is not None:  # also while a sync is at work: it changes the forest at one go
@@ -545,13 +558,13 @@ class LiveForest(TableModel):
         return None if forest is None else name_columns(forest.set_params(verbose=self._verbose), self._settings)
 
     def store(self) -> None:
-        """Write a snapshot of the forest, unless there is one, so that opening is fast."""
+        """Write a snapshot of the forest, unless there is one already. This makes opening fast."""
         with self._turn():
             if self._forest is not None:
                 self._store.write_snapshot(self._forest)
 
     def status(self) -> dict[str, Any]:
-        """Where things stand, as plain values."""
+        """Return the current status, as a dict of plain values."""
         return self._record.status() | {"has_snapshot": self._store.has_snapshot()}
 
 

@@ -20,12 +20,12 @@ FIRST_CHAIN = "0" * 64
 
 @dataclass(frozen=True)
 class Receipt:
-    """One entry of the record. It holds counts and commitments, and neither values nor ids of rows nor names of people.
+    """One entry of the record. It holds counts and commitments, but no values or ids of rows and no names of people.
 
-    `kind` says what happened: the forest was created, synced with its table, recovered from it after files were lost,
-    or verified; a request for erasure was received, or refused, or there was nothing left to erase. `before`, `after`
-    and `parameters` are commitments to the forest and its parameters, `subject` one to the person who asked: only what
-    is so now can be checked with them (docs/certificate.md).
+    `kind` says what happened. Either the forest was created, synced with its table, recovered from it after files were
+    lost, or verified. Or a request for erasure was received, or refused, or there was nothing left to erase. `before`,
+    `after` and `parameters` are commitments to the forest and its parameters, and `subject` is one to the person who
+    asked. Only the current state can be checked with them (docs/certificate.md).
     """
 
     number: int
@@ -50,16 +50,16 @@ class Receipt:
     chain: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the receipt as a dict of plain values."""
         return vars(self) | {"requests": list(self.requests)}
 
     def as_json(self) -> str:
-        """As one line of JSON."""
+        """Return the receipt as one line of JSON."""
         return _digests.canonical(self.as_dict()).decode()
 
     @classmethod
     def from_json(cls, text: str, number: int | None = None) -> Self:
-        """Back from JSON, which anybody may have written; `number` is the one that it should have."""
+        """Read a receipt from JSON, which need not be trusted. `number` is the number that it should have."""
         name = "a receipt" if number is None else f"receipt {number}"
         try:
             state = json.loads(text)
@@ -75,7 +75,7 @@ class Receipt:
         return cls(**(state | {"requests": tuple(state["requests"])}))
 
     def digest(self, key: bytes) -> str:
-        """What `chain` must be: a keyed digest of all other entries, that of the previous receipt among them."""
+        """Return what `chain` must be: a keyed digest of all other entries, including that of the previous receipt."""
         content = self.as_dict()
         del content["chain"]
         return _digests.keyed(key, _digests.CHAIN, _digests.canonical(content), 32).hex()

@@ -137,7 +137,7 @@ class Record:
 
 
 def read_record(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Receipt], list[Request]]:
-    """The status, receipts and requests of a live forest, also while another process has it open."""
+    """Return the status, receipts and requests of a live forest, even while another process has it open."""
     files = Files(folder)
     files.require_there()
     state = State.opened(files.state_path, read_only=True)

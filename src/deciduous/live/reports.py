@@ -13,10 +13,10 @@ EXACT, STALE, BROKEN = "exact", "stale", "broken"  # outcomes of verifications
 
 @dataclass(frozen=True)
 class SyncReport:
-    """What a sync did. `receipts` is empty if the table had not changed.
+    """Result of a sync. `receipts` is empty if the table had not changed.
 
-    `method` says how the changes were found: by "comparison" or "capture"; "rebuilt" means by comparison, and that the
-    forest was trained anew. `remains` says what is left to do in the database, if anything.
+    `method` says how the changes were found: by "comparison" or "capture". "rebuilt" means by comparison, and that the
+    forest was retrained from scratch. `remains` says what is left to do in the database, if anything.
     """
 
     receipts: tuple[Receipt, ...]
@@ -32,7 +32,7 @@ class SyncReport:
 
 @dataclass(frozen=True)
 class ErasureReport:
-    """What `erase` did: the request as it is now, and the sync that applied it, if there was anything to apply."""
+    """Result of `erase`: the request in its current state, and the sync that applied it, if one was needed."""
 
     request: Request
     sync: SyncReport | None
@@ -45,10 +45,10 @@ class ErasureReport:
 
 @dataclass(frozen=True)
 class LiveVerifyReport(VerifyReport):
-    """Whether the record is unbroken, and the forest is the one that a fresh fit of the table gives.
+    """Result of `LiveForest.verify`: whether the record is intact, and a fresh fit on the table gives the forest.
 
-    `outcome` is "exact"; "stale" if the table has changed since the last sync, which says nothing against the forest;
-    or "broken" if the record or the forest is not what it should be.
+    `outcome` is "exact"; "stale" if the table has changed since the last sync, which does not mean that the forest is
+    wrong; or "broken" if the record or the forest is not what it should be.
     """
 
     outcome: str
@@ -56,5 +56,5 @@ class LiveVerifyReport(VerifyReport):
 
     @property
     def is_stale(self) -> bool:
-        """Whether nothing is wrong but that the forest has not followed the table yet."""
+        """Whether the only problem is that the table has changed since the last sync."""
         return self.outcome == STALE

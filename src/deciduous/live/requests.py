@@ -23,10 +23,10 @@ NO_ROWS = "The table holds no rows of this subject: erased before, or never ther
 
 
 class Requests:
-    """The requests of a live forest.
+    """The requests for erasure of a live forest.
 
-    All that lasts of them is in the receipts. Until a request is settled, the state also keeps a keyed digest of its
-    subject, to recognise their rows by. Afterwards the person is known by the id of the request alone.
+    Their permanent record is in the receipts. Until a request is settled, the state also keeps a keyed digest of its
+    subject, to recognise the rows of that subject. Afterwards the person is known only by the id of the request.
     """
 
     def __init__(self, state: State, history: History, encoder: Encoder, source_name: str) -> None:
@@ -46,19 +46,19 @@ class Requests:
         return found
 
     def open(self) -> list[Request]:
-        """Those that are neither applied nor refused, the most urgent first."""
+        """Return the requests that are neither applied nor refused, most urgent first."""
         return sorted((request for request in self if request.is_open), key=lambda request: request.due)
 
     def overdue(self) -> list[Request]:
-        """Those that should have been done by now."""
+        """Return the open requests that are past their due date."""
         return [request for request in self.open() if request.is_overdue]
 
     def applied(self) -> list[Request]:
-        """Those that are applied and not yet verified."""
+        """Return the requests that are applied but not yet verified."""
         return [request for request in self if request.state == APPLIED]
 
     def subjects(self) -> dict[str, bytes]:
-        """The keyed digests of the subjects of open requests, by the ids of the requests, oldest first."""
+        """Return the keyed digests of the subjects of open requests, by request id, oldest first."""
         with self._state.lock:  # both as of one moment
             kept, history = self._state.open_requests(), self._history.read()
             is_open = [request.id for request in history.requests.values() if request.is_open]
@@ -70,10 +70,11 @@ class Requests:
         return {id: kept[id].subject for id in is_open}
 
     def receive(self, subject: Any, *, idempotency_key: str | None = None, due_days: float = DUE_DAYS) -> Request:
-        """Keep a request. It is applied by the sync that finds no row of the subject left in the table.
+        """Record a request for erasure. The sync that finds no row of the subject left in the table applies it.
 
-        The same `idempotency_key` for the same subject gives the request that it gave before, and so does a subject
-        whose request is still open. A digest of the key lasts, so draw it at random: it must not name the person.
+        The same `idempotency_key` for the same subject returns the same request again, and so does a subject whose
+        request is still open. A digest of the key is kept for good, so use a random key: it must not identify the
+        person.
         """
         if not abs(due_days) <= MOST_DUE_DAYS:
             raise InvalidInputError(f"`due_days` must be a number of days within a century, but is {due_days!r}.")
@@ -106,7 +107,7 @@ class Requests:
         return Request(id, receipt.time, due, RECEIVED, None, receipt.time)
 
     def refuse(self, id: str, reason: str) -> Request:
-        """Close a request without erasing anything. The reason is kept as it is, so it should not say who asked."""
+        """Close a request without erasing anything. The reason is stored as it is, so it should not say who asked."""
         with self._state.turn():  # no sync may apply it meanwhile
             request = self[id]
             if not request.is_open:
@@ -117,11 +118,11 @@ class Requests:
             return self[id]
 
     def close_without_rows(self, ids: tuple[str, ...]) -> None:
-        """Close requests of subjects of whom nothing is there."""
+        """Close requests of subjects that have no rows."""
         self._close(NOTHING_LEFT, ids, NO_ROWS)
 
     def forget_subjects(self, ids: tuple[str, ...]) -> None:
-        """To be called in the transaction that also writes that these requests are settled."""
+        """Forget who made these requests. Call this in the transaction that records them as settled."""
         self._state.forget_open_requests(ids)
 
     def _close(self, kind: str, ids: tuple[str, ...], reason: str) -> None:
