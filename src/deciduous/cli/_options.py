@@ -15,39 +15,49 @@ ROWS = "Rows"
 FOREST = "Forest"
 
 DataArgument = Annotated[
-    str, typer.Argument(help="A CSV, Parquet or Arrow file, the URL of a database, or - for the standard input.")
+    str, typer.Argument(help="A CSV, Parquet or Arrow file, a database URL, or - for standard input.")
 ]
-SepOption = Annotated[str | None, typer.Option("--sep", help="Between columns of CSV, as in ; or tab. Default: found.")]
-DecimalOption = Annotated[str | None, typer.Option("--decimal", help="Of numbers in CSV: . or , Default: found.")]
+SepOption = Annotated[
+    str | None, typer.Option("--sep", help="Column separator in CSV, such as ; or tab. Default: detected.")
+]
+DecimalOption = Annotated[
+    str | None, typer.Option("--decimal", help="Decimal separator in CSV: . or , Default: detected.")
+]
 EncodingOption = Annotated[
-    str | None, typer.Option("--encoding", help="Of CSV, as in latin1. Default: UTF-8, or what its first bytes say.")
+    str | None,
+    typer.Option("--encoding", help="Encoding of CSV, such as latin1. Default: from a byte-order mark, or UTF-8."),
 ]
 # Not looked at by Typer, to which a file that may not be read is wrong usage.
 ModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model file.")]
 AnyModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model file, or the folder of a live forest.")]
-TableOption = Annotated[str | None, typer.Option("--table", help="The table or view to read, of a database.")]
-QueryOption = Annotated[str | None, typer.Option("--query", help="The query to read, of a database.")]
+TableOption = Annotated[str | None, typer.Option("--table", help="Table or view to read from a database.")]
+QueryOption = Annotated[str | None, typer.Option("--query", help="SQL query to read from a database.")]
 
-TargetOption = Annotated[str | None, typer.Option("--target", "-t", help="The column of labels.")]
-IdOption = Annotated[str | None, typer.Option("--id", help="The column that names rows.")]
-SubjectOption = Annotated[str | None, typer.Option("--subject", help="The column that says to whom a row belongs.")]
+TargetOption = Annotated[str | None, typer.Option("--target", "-t", help="Column with the labels.")]
+IdOption = Annotated[str | None, typer.Option("--id", help="Column with the row ids.")]
+SubjectOption = Annotated[str | None, typer.Option("--subject", help="Column that says whom a row belongs to.")]
 CategoricalOption = Annotated[
-    list[str] | None, typer.Option("--categorical", help="A column of categories, though it holds numbers or names.")
+    list[str] | None,
+    typer.Option("--categorical", help="Treat this column as categorical, even if it holds numbers or names."),
 ]
-DropOption = Annotated[list[str] | None, typer.Option("--drop", help="A column to leave out. May be repeated.")]
+DropOption = Annotated[list[str] | None, typer.Option("--drop", help="Column to leave out. May be repeated.")]
 NumberRowsOption = Annotated[
-    bool, typer.Option("--number-rows", help="Number the rows 0, 1, 2, … though a column looks like ids.")
+    bool, typer.Option("--number-rows", help="Number the rows 0, 1, 2, … even if a column looks like ids.")
 ]
 
 TreesOption = Annotated[int, typer.Option("--trees", min=1, help="Number of trees.")]
-DepthOption = Annotated[int, typer.Option("--depth", min=1, max=256, help="Depth of trees.")]
-ThresholdsOption = Annotated[int, typer.Option("--thresholds", min=1, help="Thresholds sampled per attribute.")]
-RandomDepthOption = Annotated[int, typer.Option("--random-depth", min=0, help="Nodes above it split at random.")]
+DepthOption = Annotated[int, typer.Option("--depth", min=1, max=256, help="Maximum depth of the trees.")]
+ThresholdsOption = Annotated[
+    int, typer.Option("--thresholds", min=1, help="Number of thresholds sampled per attribute.")
+]
+RandomDepthOption = Annotated[
+    int, typer.Option("--random-depth", min=0, help="Nodes above this depth split at random.")
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of DareForestClassifier. May be repeated."),
 ]
-SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="The seed. Default: a secret one.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed. Default: a secret one.")]
 # Parameters of the forest that have an option of their own.
 OWN_OPTIONS = {
     "n_estimators": "--trees",
@@ -70,15 +80,19 @@ def _threads(jobs: int) -> int:
     return jobs
 
 
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", callback=_threads, help="Threads; -1 for all processors.")]
+JobsOption = Annotated[
+    int, typer.Option("--jobs", "-j", callback=_threads, help="Number of threads; -1 for all processors.")
+]
 
 
-IdsOption = Annotated[str | None, typer.Option("--ids", help="Rows by their ids, separated by commas.")]
+IdsOption = Annotated[str | None, typer.Option("--ids", help="Ids of rows, separated by commas.")]
 IdsFileOption = Annotated[
     Path | None,
-    typer.Option("--ids-file", readable=False, help="A file with an id on each line; - for the standard input."),
+    typer.Option("--ids-file", readable=False, help="File with one id per line; - for standard input."),
 ]
-SubjectsOption = Annotated[list[str] | None, typer.Option("--subject", help="All rows of a subject. May be repeated.")]
+SubjectsOption = Annotated[
+    list[str] | None, typer.Option("--subject", help="Select all rows of this subject. May be repeated.")
+]
 
 
 def asked_columns(

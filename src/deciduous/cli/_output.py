@@ -20,9 +20,9 @@ CHECK_FAILED, WRONG_USAGE, PROBLEM, FAULT, STALE, INTERRUPTED = 1, 2, 3, 4, 5, 1
 EXIT_CODES = {
     0: "done",
     CHECK_FAILED: "a check failed: `verify` or `inspect --check` found a difference, an experiment or benchmark failed",
-    WRONG_USAGE: "wrong usage: an option or argument that there is not, or that is missing",
+    WRONG_USAGE: "wrong usage: an unknown or missing option or argument",
     PROBLEM: "a problem with data, a file, a model, a database or a value",
-    FAULT: "a fault of deciduous, which should not be: please report it",
+    FAULT: "an internal error of deciduous: please report it",
     STALE: "`verify` of a live forest: the table has changed since the last sync, so there is nothing to compare yet",
     INTERRUPTED: "interrupted (Ctrl-C); `live watch` ends with 0",
 }

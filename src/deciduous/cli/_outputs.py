@@ -54,7 +54,7 @@ class App(typer.Typer):
 
 def _with_force(
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the file of --out if it is there. Never one that is read.")
+        bool, typer.Option("--force", help="Replace the --out file if it exists and is not an input.")
     ] = False,
 ) -> None:
     """What Typer makes the option of; it is asked for by its name, before a command begins."""

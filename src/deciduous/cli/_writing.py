@@ -24,9 +24,9 @@ class Format(StrEnum):
 
 
 SUFFIXES = {".csv": Format.csv, ".jsonl": Format.jsonl, ".ndjson": Format.jsonl, ".parquet": Format.parquet}
-TableOutOption = Annotated[Path | None, typer.Option("--out", "-o", help="The file to write. Default: stdout.")]
+TableOutOption = Annotated[Path | None, typer.Option("--out", "-o", help="File to write. Default: stdout.")]
 FormatOption = Annotated[
-    Format | None, typer.Option("--format", help="Default: by the name of the file; CSV on stdout.")
+    Format | None, typer.Option("--format", help="Output format. Default: by file extension; CSV on stdout.")
 ]
 
 

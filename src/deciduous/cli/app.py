@@ -59,7 +59,7 @@ app.add_typer(live.app, name="live")
 app.add_typer(
     typer.Typer(cls=Experiments, no_args_is_help=True),
     name="experiment",
-    help="Run the paper's experiments, ours beside theirs. Runs can be interrupted and go on where they were.",
+    help="Run the paper's experiments, and compare the results. Interrupted runs can be resumed.",
 )
 
 
@@ -75,7 +75,7 @@ def _show_version(is_asked: bool) -> None:
 def deciduous(
     version: Annotated[bool, typer.Option("--version", help="Show the version.", callback=_show_version)] = False,
 ) -> None:
-    """Random forests that let go of data.
+    """Random forests that let go of data: training rows are deleted and added exactly.
 
-    Results go to stdout, everything else to stderr. All commands take --json. The exit code tells how a command ended.
+    Results go to stdout, everything else to stderr. All commands accept --json. The exit code says how a command ended.
     """

@@ -32,13 +32,13 @@ app = App()
 )
 def verify(
     model: options.AnyModelArgument,
-    url: Annotated[str | None, typer.Option("--url", help="The database of a live forest, if it has moved.")] = None,
+    url: Annotated[str | None, typer.Option("--url", help="Database URL of a live forest, if it has moved.")] = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Train anew from the rows that are left, and compare every byte. Exits with 1 if there is a difference.
+    """Retrain on the remaining rows, and compare every byte. Exits with 1 if there is a difference.
 
-    A live forest is trained anew from its table, and the chain of its receipts is checked.
+    A live forest is retrained from its table, and the chain of its receipts is checked as well.
     """
     if model.is_dir():
         verify_live(model, url, as_json)
@@ -64,13 +64,17 @@ def verify(
 def inspect(
     model: options.AnyModelArgument,
     tree: Annotated[int | None, typer.Option("--tree", min=0, help="Show a tree as text.")] = None,
-    max_depth: Annotated[int | None, typer.Option("--max-depth", min=0, help="Of the tree that is shown.")] = None,
-    importances: Annotated[bool, typer.Option("--importances", help="Show how much each column matters.")] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Print the ids of all rows, a line each.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Recount all statistics; exit with 1 if one is off.")] = False,
+    max_depth: Annotated[
+        int | None, typer.Option("--max-depth", min=0, help="Depth to which the tree is shown.")
+    ] = None,
+    importances: Annotated[bool, typer.Option("--importances", help="Show feature importances.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Print the ids of all rows, one per line.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Recompute all statistics; exit with 1 if one is wrong.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """What is in a model: rows, trees, columns, classes, parameters, sizes. The seed is not shown."""
+    """Show what is in a model: rows, trees, columns, classes, parameters, sizes. The seed is not shown."""
     if ids and not as_json and (tree is not None or importances or check):
         raise typer.BadParameter("--ids prints ids alone, for other programs. With --json it goes with other options.")
     needs_estimator = tree is not None or importances or ids or check
@@ -138,9 +142,9 @@ def rows(
     format: FormatOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read training rows back, as the model holds them: what to answer somebody who asks what is stored of them.
+    """Print training rows as the model stores them, for example to answer an access request.
 
-    On stdout, --json gives JSON lines; with --out, it reports what was done.
+    On stdout, --json prints JSON lines. With --out, it prints a summary.
     """
     require_rows_inside(model)
     asked, chosen = chosen_rows(ids, ids_file, subject), chosen_format(out, format, as_json)
@@ -177,7 +181,7 @@ def _whole_or_text(names: list[Any]) -> list[Any]:
 
 @app.command(epilog=options.examples("deciduous version", "deciduous version --json"))
 def version(as_json: JsonOption = False) -> None:
-    """The versions of deciduous and of what it stands on."""
+    """Show the versions of deciduous, its file format, Python, NumPy and scikit-learn."""
     from .. import __version__
     from .._container import VERSION
 

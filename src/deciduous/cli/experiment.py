@@ -25,13 +25,15 @@ app = typer.Typer(rich_markup_mode=None)
 Scale = StrEnum("Scale", list(SCALES))  # type: ignore[misc]
 
 ScaleOption = Annotated[Scale, typer.Option("--scale", help=" ".join(f"{s.name}: {s.about}" for s in SCALES.values()))]
-OutOption = Annotated[Path, typer.Option("--out", help="Folder of results and report.")]
+OutOption = Annotated[Path, typer.Option("--out", help="Folder for results and report.")]
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", envvar=datasets.FOLDER_VARIABLE, help="Folder of data sets. Default: in the user's cache."),
+    typer.Option(
+        "--data", envvar=datasets.FOLDER_VARIABLE, help="Folder of the data sets. Default: in the user's cache."
+    ),
 ]
-OnlyOption = Annotated[list[str] | None, typer.Option("--only", help="Only this data set; may be repeated.")]
-OfflineOption = Annotated[bool, typer.Option("--offline", help="Do not fetch data sets that are not there.")]
+OnlyOption = Annotated[list[str] | None, typer.Option("--only", help="Only this data set. May be repeated.")]
+OfflineOption = Annotated[bool, typer.Option("--offline", help="Do not download missing data sets.")]
 DEFAULT_SCALE = Scale("small")
 DEFAULT_OUT = Path("deciduous-experiments")
 
@@ -80,12 +82,12 @@ def _register(name: str, about: str, experiments: Sequence[str]) -> None:
 
 for _protocol in PROTOCOLS.values():
     _register(_protocol.name, sentence(_protocol.about), [_protocol.name])
-_register("all", "All experiments, one data set after the other.", list(PROTOCOLS))
+_register("all", "Run all experiments, one data set after the other.", list(PROTOCOLS))
 
 
 @app.command("report", epilog=options.examples("deciduous experiment report --scale smoke"))
 def write_report(scale: ScaleOption = DEFAULT_SCALE, out: OutOption = DEFAULT_OUT, as_json: JsonOption = False) -> None:
-    """Build the page anew from what was run: tables and figures, the paper's beside ours."""
+    """Rebuild the report from finished runs: tables and figures, compared with the paper's."""
     path = results_path(out, scale.value)
     if not path.exists():
         raise DeciduousError(f"There is no {path}. Run `deciduous experiment all --scale {scale.value}` first.")
@@ -95,7 +97,7 @@ def write_report(scale: ScaleOption = DEFAULT_SCALE, out: OutOption = DEFAULT_OU
 
 @app.command("data", epilog=options.examples("deciduous experiment data --data data"))
 def list_data(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """List the data sets: rows, attributes beside the paper's, origin, and which are here."""
+    """List the data sets: rows, attributes compared with the paper's, origin, and which are available here."""
     folder = datasets.data_folder(data)
     listed = [_described(its, data) for its in datasets.REGISTRY.values()]
     if as_json:
@@ -135,7 +137,9 @@ def _described(its: datasets.Entry, data: Path | None) -> dict[str, Any]:
 
 @app.command("fetch", epilog=options.examples("deciduous experiment fetch adult bank_marketing --data data"))
 def fetch_data(
-    names: Annotated[list[str], typer.Argument(help="Data sets.")], data: DataOption = None, as_json: JsonOption = False
+    names: Annotated[list[str], typer.Argument(help="Data sets to download.")],
+    data: DataOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Download data sets from their public sources (UCI, OpenML), and check them."""
     fetched = {}

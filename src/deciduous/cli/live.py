@@ -20,13 +20,15 @@ from ._verifying import verify_live
 if TYPE_CHECKING:
     from ..live import Receipt, Request, SyncReport
 
-app = App(no_args_is_help=True, help="Forests that follow a SQL table: change the table, and sync.")
+app = App(no_args_is_help=True, help="Forests that follow a SQL table: change the table, then sync.")
 
-FolderArgument = Annotated[Path, typer.Argument(readable=False, help="The folder of the live forest.")]
-SubjectArgument = Annotated[str, typer.Argument(help="The subject, as the table names it.")]
-KeyOption = Annotated[str | None, typer.Option("--key", help="The same key again does nothing twice.")]
-DueOption = Annotated[float, typer.Option("--due-days", min=0, help="Days until it must be done.")]
-UrlOption = Annotated[str | None, typer.Option("--url", help="The database, if it has moved or needs a password.")]
+FolderArgument = Annotated[Path, typer.Argument(readable=False, help="Folder of the live forest.")]
+SubjectArgument = Annotated[str, typer.Argument(help="The subject, as named in the table.")]
+KeyOption = Annotated[
+    str | None, typer.Option("--key", help="Idempotency key. Repeating a command with the same key does nothing.")
+]
+DueOption = Annotated[float, typer.Option("--due-days", min=0, help="Days until the request is due.")]
+UrlOption = Annotated[str | None, typer.Option("--url", help="Database URL, if it has moved or needs a password.")]
 
 
 @app.command(
@@ -37,10 +39,10 @@ UrlOption = Annotated[str | None, typer.Option("--url", help="The database, if i
     )
 )
 def create(
-    url: Annotated[str, typer.Argument(help="The database, as in sqlite:///clinic.db or postgresql://me@db/clinic.")],
+    url: Annotated[str, typer.Argument(help="Database URL, such as sqlite:///clinic.db or postgresql://me@db/clinic.")],
     folder: Annotated[Path, typer.Argument(help="A new folder.")],
-    id: Annotated[str, typer.Option("--id", help="The column that names rows.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="The column of labels.")],
+    id: Annotated[str, typer.Option("--id", help="Column with the row ids.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Column with the labels.")],
     table: options.TableOption = None,
     query: options.QueryOption = None,
     subject: options.SubjectOption = None,
@@ -49,7 +51,7 @@ def create(
     ] = None,
     categorical: options.CategoricalOption = None,
     capture: Annotated[
-        bool, typer.Option("--capture", help="Install triggers that note ids of changed rows: sync is then fast.")
+        bool, typer.Option("--capture", help="Install triggers that record the ids of changed rows. Makes sync fast.")
     ] = False,
     trees: options.TreesOption = 100,
     depth: options.DepthOption = 20,
@@ -60,7 +62,7 @@ def create(
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a forest on a table, and keep it in a folder, to follow the table from now on."""
+    """Train a forest on a table, and store it in a folder. From then on it can follow the table."""
     from ..live import LiveForest
 
     require_database(url, "A live forest follows one that is there.")
@@ -108,12 +110,15 @@ def create(
 def sync(
     folder: FolderArgument,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Compare the whole table, whatever triggers noted.")
+        bool, typer.Option("--compare", help="Compare the whole table, even if triggers recorded changes.")
     ] = False,
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Apply what changed in the table since the last sync. A process that has the folder open does it, if any."""
+    """Apply all changes to the table since the last sync.
+
+    If another process has the folder open, that process does the work.
+    """
     with connected_live(folder, url) as live:
         report = live.sync(compare=compare)
         _show_sync(report, as_json)
@@ -123,9 +128,10 @@ def sync(
     epilog=options.examples("deciduous live verify clinic.forest", "deciduous live verify clinic.forest --json")
 )
 def verify(folder: FolderArgument, url: UrlOption = None, as_json: JsonOption = False) -> None:
-    """Check the receipts, train anew from the table, and compare every byte, as `deciduous verify` does.
+    """Check the receipts, retrain from the table, and compare every byte, as `deciduous verify` does.
 
-    Exits with 1 if something is wrong, and with 5 if the table has changed since the last sync: sync first, then.
+    Exits with 1 if something is wrong, and with 5 if the table has changed since the last sync. In that case, sync
+    first.
     """
     verify_live(folder, url, as_json)
 
@@ -138,13 +144,14 @@ def verify(folder: FolderArgument, url: UrlOption = None, as_json: JsonOption = 
 )
 def watch(
     folder: FolderArgument,
-    every: Annotated[float, typer.Option("--every", min=0.01, help="Seconds between two looks at the database.")] = 5,
+    every: Annotated[float, typer.Option("--every", min=0.01, help="Seconds between checks of the database.")] = 5,
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Sync whenever the table changes, with one line for each sync that found something, until Ctrl-C.
+    """Sync whenever the table changes, until Ctrl-C. Prints a line for each sync that found changes.
 
-    With PostgreSQL and --capture (see create) the triggers tell; else the database is looked at every few seconds.
+    With PostgreSQL and --capture (see create), triggers report changes. Otherwise the database is checked every few
+    seconds.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
     with opened_live(folder, url) as live:
@@ -168,11 +175,14 @@ def erase(
     subject: SubjectArgument,
     key: KeyOption = None,
     due_days: DueOption = 30,
-    vacuum: Annotated[bool, typer.Option("--vacuum/--no-vacuum", help="Rewrite the file of SQLite.")] = True,
+    vacuum: Annotated[bool, typer.Option("--vacuum/--no-vacuum", help="Rewrite the SQLite file.")] = True,
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete all rows of a subject from the table, and sync. A process that has the folder open does it, if any."""
+    """Delete all rows of a subject from the table, and sync.
+
+    If another process has the folder open, that process does the work.
+    """
     with connected_live(folder, url) as live:
         report = live.erase(subject, idempotency_key=key, due_days=due_days, vacuum=vacuum)
     request = report.request
@@ -191,13 +201,15 @@ def erase(
 )
 def capture(
     folder: FolderArgument,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove them, and all that belongs to them.")] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove the triggers and everything that belongs to them.")
+    ] = False,
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Install triggers that note ids of changed rows, as `create --capture` does, or remove them.
+    """Install triggers that record the ids of changed rows, as `create --capture` does, or remove them.
 
-    Either way gives the same forest. Without triggers each sync compares the whole table.
+    The forest is the same either way. Without triggers, each sync compares the whole table.
     """
     with connected_live(folder, url) as live:
         if remove:
@@ -218,21 +230,26 @@ def capture(
 )
 def receipts(
     folder: FolderArgument,
-    request: Annotated[str | None, typer.Option("--request", help="Only those that tell of this request.")] = None,
+    request: Annotated[str | None, typer.Option("--request", help="Only receipts about this request.")] = None,
     certificate: Annotated[
-        int | None, typer.Option("--certificate", min=1, help="Write a page about this receipt, to print and file.")
+        int | None,
+        typer.Option("--certificate", min=1, help="Write a certificate about this receipt, to print and file."),
     ] = None,
     organisation: Annotated[
-        str | None, typer.Option("--organisation", help="Who answers for the model, to be named on the certificate.")
+        str | None,
+        typer.Option("--organisation", help="Organisation responsible for the model, named on the certificate."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file of the certificate, or of all receipts as JSON."),
+        typer.Option("--out", "-o", help="File for the certificate, or for the receipts as JSON."),
     ] = None,
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List receipts, write them to a file, or write a certificate; also while another process has the folder open."""
+    """List receipts, write them to a file, or write a certificate.
+
+    This also works while another process has the folder open.
+    """
     from ..live import read_record
 
     if certificate is not None and out is None:
@@ -286,7 +303,7 @@ def receive(
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Keep a request for erasure: the sync that finds no row of the subject left in the table settles it."""
+    """Record a request for erasure. The sync that finds no row of the subject left in the table settles it."""
     with connected_live(folder, url) as live:
         request = live.requests.receive(subject, idempotency_key=key, due_days=due_days)
     _show_request(request, as_json)
@@ -299,8 +316,10 @@ def receive(
 )
 def refuse(
     folder: FolderArgument,
-    request: Annotated[str, typer.Argument(help="The id of the request.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why. It is kept as it is: it should not say who asked.")],
+    request: Annotated[str, typer.Argument(help="Id of the request.")],
+    reason: Annotated[
+        str, typer.Option("--reason", help="The reason. It is stored as it is, so it should not say who asked.")
+    ],
     url: UrlOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -315,10 +334,10 @@ def refuse(
 )
 def requests(
     folder: FolderArgument,
-    only_open: Annotated[bool, typer.Option("--open", help="Only those that something is to be done for.")] = False,
+    only_open: Annotated[bool, typer.Option("--open", help="Only requests that still need action.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the requests for erasure, and what became of them. Also while another process syncs."""
+    """List the requests for erasure and their outcomes. Also works while another process syncs."""
     from ..live import read_record
 
     listed = [its for its in read_record(folder)[2] if its.is_open or not only_open]
@@ -346,7 +365,7 @@ def _state_of(request: Request) -> str:
 
 @app.command(epilog=options.examples("deciduous live status clinic.forest --json"))
 def status(folder: FolderArgument, as_json: JsonOption = False) -> None:
-    """Where things stand: rows, last change, requests that are open or overdue. Also while another process syncs."""
+    """Show the status: rows, last change, open and overdue requests. Also works while another process syncs."""
     from ..live import read_record
 
     where, _, asked = read_record(folder)

@@ -45,7 +45,7 @@ def predict(
     data: options.DataArgument,
     out: TableOutOption = None,
     format: FormatOption = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Also the share of each class.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Also output the probability of each class.")] = False,
     id: options.IdOption = None,
     table: options.TableOption = None,
     query: options.QueryOption = None,
@@ -55,10 +55,10 @@ def predict(
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict the class of each row of a file or a table. Rows are read, and predictions written, batch by batch.
+    """Predict the class of each row of a file or table. Rows are read, and predictions written, in batches.
 
-    Columns are found by name. Predictions have the id of the row, or its number. On stdout, --json gives JSON lines;
-    with --out, it reports what was done.
+    Columns are matched by name. Each prediction comes with the id of its row, or with its number. On stdout, --json
+    prints JSON lines. With --out, it prints a summary.
     """
     chosen = chosen_format(out, format, as_json)
     forest = loaded(model, jobs)

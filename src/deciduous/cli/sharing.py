@@ -16,7 +16,7 @@ from ._outputs import App
 
 app = App()
 
-OutOption = Annotated[Path, typer.Option("--out", "-o", help="The file to write.")]
+OutOption = Annotated[Path, typer.Option("--out", "-o", help="File to write.")]
 
 
 class Format(StrEnum):
@@ -32,9 +32,9 @@ SUFFIXES = {".onnx": Format.onnx, ".tl": Format.treelite, ".treelite": Format.tr
 
 @app.command(epilog=options.examples("deciduous freeze patients.forest -o patients.frozen"))
 def freeze(model: options.AnyModelArgument, out: OutOption, as_json: JsonOption = False) -> None:
-    """Write a model that only predicts: no training row, no id, no count and no seed is in it.
+    """Write a model that can only predict. It holds no training rows, ids, counts or seed.
 
-    Deleting rows from the model does not reach it: freeze again.
+    Deleting rows from the original model does not change the frozen one: freeze again.
     """
     frozen = loaded_with_rows(model, 1, "freeze").freeze()
     frozen.save(out)
@@ -65,14 +65,14 @@ def export(
     model: options.AnyModelArgument,
     out: OutOption,
     format: Annotated[
-        Format | None, typer.Option("--format", help="Default: by the name of the file: .onnx, .tl, .txt.")
+        Format | None, typer.Option("--format", help="Output format. Default: by file extension: .onnx, .tl, .txt.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a copy of a model for other programs: ONNX, treelite, or text to read.
+    """Export a model for other programs: ONNX, treelite, or readable text.
 
-    A copy is not reached by deletions: export again. Text shows the number of rows and their classes at each node, so
-    it takes a model that is not frozen.
+    The export is a copy, which deletions do not change: export again. Text shows the number of rows and their classes
+    at each node, so it needs a model that is not frozen.
     """
     chosen = format or SUFFIXES.get(out.suffix.lower())
     if chosen is None:

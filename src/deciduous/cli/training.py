@@ -18,7 +18,7 @@ from ._rows import Rows, training_rows
 
 app = App()
 
-OutOption = Annotated[Path, typer.Option("--out", "-o", help="The model file to write.")]
+OutOption = Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")]
 
 
 @app.command(
@@ -52,9 +52,9 @@ def train(
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a forest on the rows of a file or a table, and write it to a model file.
+    """Train a forest on the rows of a file or table, and write it to a model file.
 
-    Numbers are numbers, text is categories, empty cells are missing values. What was guessed is said on stderr.
+    Numbers are numeric, text is categorical, and empty cells are missing values. Guesses are reported on stderr.
     """
     from ..forest import DareForestClassifier
 
@@ -82,7 +82,7 @@ def tune(
     data: options.DataArgument,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Train with what was found; the model file."),
+        typer.Option("--out", "-o", help="Train with the chosen parameters, and write this model file."),
     ] = None,
     target: options.TargetOption = None,
     id: options.IdOption = None,
@@ -99,22 +99,27 @@ def tune(
     depth: Annotated[str, typer.Option("--depth", help="Depths to try.")] = "1,3,5,10,20",
     thresholds: Annotated[str, typer.Option("--thresholds", help="Numbers of thresholds to try.")] = "5,10,25,50",
     tolerance: Annotated[
-        float, typer.Option("--tolerance", min=0, help="How much worse random nodes may make the score.")
+        float, typer.Option("--tolerance", min=0, help="How much the score may fall because of random nodes.")
     ] = 0.001,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds of the cross-validation.")] = 5,
-    sample: Annotated[int | None, typer.Option("--sample", min=1, help="Search with this many rows only.")] = None,
-    scoring: Annotated[str | None, typer.Option("--scoring", help="A scorer of scikit-learn. Default: chosen.")] = None,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of cross-validation folds.")] = 5,
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=1, help="Use only this many rows in the search.")
+    ] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option("--scoring", help="A scikit-learn scorer. Default: chosen by the share of positive rows."),
+    ] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", help="A file that keeps what was tried, to go on from it.")
+        Path | None, typer.Option("--resume", help="File that keeps finished evaluations, to resume from.")
     ] = None,
     set_: options.SetOption = None,
     seed: options.SeedOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Choose trees, depth, thresholds and random depth by cross-validation, as the paper does.
+    """Choose the number of trees, depth, thresholds and random depth by cross-validation, as in the paper.
 
-    With --out a forest is trained on all rows with what was found.
+    With --out, a forest with these parameters is then trained on all rows.
     """
     from ..forest import DareForestClassifier
     from ..tuning import tune as search

@@ -26,18 +26,18 @@ app = App()
     ),
 )
 def demo(
-    rows: Annotated[int | None, typer.Option("--rows", min=1000, help="Rows of the table. Default: 200,000.")] = None,
-    trees: Annotated[int | None, typer.Option("--trees", min=1, help="Trees of the forest. Default: 25.")] = None,
+    rows: Annotated[int | None, typer.Option("--rows", min=1000, help="Number of rows. Default: 200,000.")] = None,
+    trees: Annotated[int | None, typer.Option("--trees", min=1, help="Number of trees. Default: 25.")] = None,
     jobs: options.JobsOption = 1,
-    out: Annotated[Path, typer.Option("--out", help="The folder to write; one of an earlier run is replaced.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="Folder to write. That of an earlier run is replaced.")] = Path(
         "build/demo"
     ),
-    quick: Annotated[bool, typer.Option("--quick", help="A small table and forest, in seconds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use a small table and forest. Takes seconds.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Delete one patient from a forest of many visits: cost, proof, certificate, and a page with the latencies.
 
-    It takes about a minute, and needs no data. With --json, the story goes to stderr.
+    It takes about a minute and needs no data. With --json, the text output goes to stderr.
     """
     from ..demo import command
     from ..demo.folder import PAGE
@@ -59,10 +59,10 @@ def demo(
     ),
 )
 def bench(context: typer.Context, as_json: JsonOption = False) -> None:
-    """Measure speed and memory beside other libraries. Needs the repository: run it in its folder.
+    """Compare speed and memory with other libraries. Needs the repository: run it in its folder.
 
-    Options are those of `python -m benchmarks`; results are JSON, tables and plots in build/bench. With --json, how
-    far it is goes to stderr.
+    The options are those of `python -m benchmarks`. Results are JSON, tables and plots in build/bench. With --json,
+    progress goes to stderr.
     """
     here = Path.cwd()
     if not (here / "benchmarks" / "instructions.json").exists():

@@ -27,7 +27,7 @@ app = App()
 
 OutOption = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help="Where to write the model. Default: in place of the old one."),
+    typer.Option("--out", "-o", help="Where to write the model. Default: replace the model file."),
 ]
 SHOWN_IDS = 1000  # of long lists, scripts get the beginning
 
@@ -48,9 +48,10 @@ def delete(
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete training rows from a model, exactly, and write the model anew.
+    """Delete training rows from a model, exactly, and save the model.
 
-    The model file is replaced at once or not at all. Copies of the old file still know the rows: delete them, too.
+    The model file is replaced in full or not at all. Copies of the old file still hold the rows: delete these copies,
+    too.
     """
     chosen = chosen_rows(ids, ids_file, subject)
     with changing(model):
@@ -82,9 +83,9 @@ def add(
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Add rows to a model as if they had been there from the start, and write the model anew.
+    """Add rows to a model as if they had been there from the start, and save the model.
 
-    Columns are found by name; others are ignored. Without a column of ids, rows get fresh numbers.
+    Columns are matched by name; other columns are ignored. Without an id column, rows get new numbers as ids.
     """
     asked = options.asked_columns(target, id, subject, None, drop, number_rows)
     source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
@@ -120,9 +121,9 @@ def update(
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Replace rows of a model by corrected ones, as if these had been there from the start, and write the model anew.
+    """Replace rows of a model with corrected ones, as if these had been there from the start, and save the model.
 
-    Rows whose ids the model holds are replaced, with label and subject; others are added.
+    Rows whose ids are in the model are replaced, including label and subject. Other rows are added.
     """
     asked = options.asked_columns(target, id, subject, None, drop)
     source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
@@ -157,12 +158,12 @@ def cost(
     ids_file: options.IdsFileOption = None,
     subject: options.SubjectsOption = None,
     each: Annotated[
-        bool, typer.Option("--each", help="For each row, or subject, as if it alone were deleted.")
+        bool, typer.Option("--each", help="Show the cost of deleting each row, or subject, on its own.")
     ] = False,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """What a deletion would take, without doing it: nodes to rebuild, and rows under them to retrain on."""
+    """Show what a deletion would cost, without doing it: nodes to rebuild, and rows under them to retrain on."""
     chosen = chosen_rows(ids, ids_file, subject)
     forest = loaded_with_rows(model, jobs, "deletion_cost")
     rows = chosen.of(forest)
