@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciduous import DareForestClassifier
 
@@ -53,6 +54,11 @@ class Bench:
         forest = self.fit(key, its.X, its.y, **self.setting(its.name).params(self.seed, **others))
         self.results.record(f"{key}/quality", quality(forest, its), its.metric)
         return forest
+
+    def batch_of(self, ids: NDArray[Any]) -> list[int]:
+        """One per cent of these rows, at random."""
+        n = max(2, len(ids) // 100)
+        return [int(row) for row in np.random.default_rng([self.seed, 1]).choice(ids, n, replace=False)]
 
     def delete_each(self, key: str, forest: DareForestClassifier, ids: Sequence[int]) -> int:
         """Single deletions, timed as the series `key`; how many the budget allowed."""

@@ -32,6 +32,8 @@ SOUND: dict[str, dict[str, str]] = {
     "predict": {"model": "m.forest", "data": "v.csv"},
     "delete": {"model": "m.forest", "ids": "117", "out": "new"},
     "add": {"model": "m.forest", "data": "v.csv", "target": "stay", "out": "new"},
+    "update": {"model": "m.forest", "data": "v.csv", "target": "stay", "out": "new"},
+    "rows": {"model": "m.forest", "ids": "117"},
     "cost": {"model": "m.forest", "ids": "117"},
     "verify": {"model": "m.forest"},
     "inspect": {"model": "m.forest"},

@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 from cli_runs import SMALL, all_commands, done, library_forest, loaded, run, visits
-from deciduous.cli import predicting
+from deciduous.cli import _writing
 from deciduous.cli._outputs import CONTINUED, IN_PLACE, OUT, READ
 from deciduous.cli.app import app
 from deciduous.live import LiveForest
@@ -29,6 +29,8 @@ WRITING: dict[str, tuple[list[str], list[str]]] = {
     "export": (["export", "m.forest", "--format", "text"], ["m.forest"]),
     "delete": (["delete", "m.forest", "--ids-file", "ids.txt"], ["ids.txt"]),
     "add": (["add", "m.forest", "v.csv", "-t", "stay", "--number-rows"], ["v.csv"]),
+    "update": (["update", "m.forest", "v.csv", "-t", "stay"], ["v.csv"]),
+    "rows": (["rows", "m.forest", "--ids-file", "ids.txt", "--format", "csv"], ["m.forest", "ids.txt"]),
     "live receipts": (["live", "receipts", "clinic"], ["clinic/state.db", "clinic/lock", "v.db"]),
     "freeze a live forest": (["freeze", "clinic"], ["clinic/state.db", "v.db"]),
 }
@@ -160,7 +162,11 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def in_place(command: str) -> list[str]:
-    return {"delete": ["delete", "--ids", "117"], "add": ["add", "v.csv", "-t", "stay", "--number-rows"]}[command]
+    return {
+        "delete": ["delete", "--ids", "117"],
+        "add": ["add", "v.csv", "-t", "stay", "--number-rows"],
+        "update": ["update", "v.csv", "-t", "stay"],
+    }[command]
 
 
 @pytest.mark.parametrize("command", IN_PLACE)
@@ -169,7 +175,7 @@ def test_models_are_changed_in_place_without_force(model: Path, command: str) ->
     before = loaded(str(model)).n_rows_
     done(name, model, *others)
     done("delete", model, "--ids", "142", "-o", "../" + model.parent.name + "/m.forest")  # the same, said aloud
-    assert loaded(str(model)).n_rows_ == before - 1 + (-1 if command == "delete" else before)
+    assert loaded(str(model)).n_rows_ == before - 1 + {"delete": -1, "add": before, "update": 0}[command]
 
 
 @pytest.mark.parametrize("command", IN_PLACE)
@@ -238,14 +244,14 @@ def test_predictions_are_private_while_they_are_written(
     canary.write_text("sings")
     (model.parent / ".predictions.csv.part").symlink_to(canary)
     seen: set[int] = set()
-    real_writer = predicting._columns_writer
+    real_writer = _writing._columns_writer
 
     def looking_writer(*arguments: Any) -> Any:
         parts = [file for file in model.parent.glob(".predictions.csv*") if not file.is_symlink()]
         seen.update(stat.S_IMODE(file.stat().st_mode) for file in parts)
         return real_writer(*arguments)
 
-    monkeypatch.setattr(predicting, "_columns_writer", looking_writer)
+    monkeypatch.setattr(_writing, "_columns_writer", looking_writer)
     done("predict", model, "v.csv", "-o", out, "--force")
     assert (seen, stat.S_IMODE(out.stat().st_mode)) == ({0o600}, mode)
     assert canary.read_text() == "sings"

@@ -26,7 +26,7 @@ def run(name: str, bench: Bench) -> None:
 
 
 def measure_ours(bench: Bench, its: DataSet) -> None:
-    """Fit, memory, quality, nodes on the way of a row, and deletions one by one."""
+    """Fit, memory, quality, nodes on the way of a row, deletions one by one, and a batch."""
     key = f"{its.name}/{OURS}"
     forest = bench.fit_data(key, its)
     rows = bench.rows(len(its.X))
@@ -34,6 +34,8 @@ def measure_ours(bench: Bench, its: DataSet) -> None:
         paths, _ = forest.decision_path(its.X[rows[:N_PATHS]])
         bench.results.record(f"{key}/{NODES}", paths.sum() / paths.shape[0], "nodes")
     bench.delete_each(f"{key}/delete", forest, rows)
+    batch = bench.batch_of(forest.ids_)
+    bench.results.record(f"{key}/batch of 1%", seconds(lambda: forest.delete(batch)), "s")
 
 
 def measure_uniform(bench: Bench, its: DataSet) -> None:

@@ -14,7 +14,6 @@ from ..measuring import latencies, seconds
 from ..peers import river_forest
 
 DATA = ("adult", "synthetic_80k")
-BATCH_SHARE = 0.01
 
 
 def run(bench: Bench) -> None:
@@ -36,12 +35,6 @@ def available(bench: Bench, case: str) -> list[DataSet]:
     return found
 
 
-def batch_of(bench: Bench, its: DataSet) -> list[int]:
-    """One per cent of the rows, at random."""
-    n = max(2, int(BATCH_SHARE * len(its.X)))
-    return [int(row) for row in np.random.default_rng([bench.seed, 1]).choice(len(its.X), n, replace=False)]
-
-
 def measure_ours(bench: Bench, its: DataSet) -> None:
     """Delete rows one by one, add them back, ask for costs, and delete a batch; all from one forest."""
     key = f"{its.name}/updates"
@@ -51,7 +44,7 @@ def measure_ours(bench: Bench, its: DataSet) -> None:
     bench.add_each(f"{key}/add", forest, its, rows[:n_deleted])
     asked = bench.rows(len(its.X), bench.sizes.n_costs)
     bench.results.record(f"{key}/costs", seconds(lambda: forest.deletion_costs(asked)), "s")
-    batch = batch_of(bench, its)
+    batch = bench.batch_of(forest.ids_)
     bench.results.record(f"{key}/batch per row", seconds(lambda: forest.delete(batch)) / len(batch), "s")
 
 
@@ -106,5 +99,5 @@ def measure_threads(bench: Bench, its: DataSet, n_threads: int) -> None:
     key = f"{its.name}/threads"
     forest = bench.fit_data(f"{key}/{n_threads}", its, n_jobs=n_threads)
     bench.results.record(f"{key}/fit with {n_threads}", bench.results.series[f"{key}/{n_threads}/fit"].values[-1], "s")
-    batch = batch_of(bench, its)
+    batch = bench.batch_of(forest.ids_)
     bench.results.record(f"{key}/batch with {n_threads}", seconds(lambda: forest.delete(batch)), "s")
