@@ -85,7 +85,7 @@ public:
         for (std::uint32_t i = 0; i < n_records_; ++i) {
             std::size_t const length = record_length(record);
             std::size_t const n_kept = is_forgotten[i] ? kRecordHead : length;
-            Word const tag = is_forgotten[i] ? record_tag(RecordKind::unknown, record_attribute(record)) : record[0];
+            Word const tag = is_forgotten[i] ? record_attribute(record) : record[0];
             std::copy_n(record, n_kept, place);
             place[0] = tag;
             place[1] = static_cast<Word>(n_kept);
