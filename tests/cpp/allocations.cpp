@@ -277,8 +277,8 @@ public:
         }
         std::size_t const n_allocating = count_allocating();
         // A record of valid candidates that has to be made again from the rows may be longer than before, for which one
-        // deletion in nine takes memory here. Those of uniform ones keep their length.
-        std::size_t const n_most = candidates_ == CandidateScheme::valid && !kChecksStatistics ? n_quiet_ / 6 : 0;
+        // deletion in six takes memory here. Those of uniform ones keep their length.
+        std::size_t const n_most = candidates_ == CandidateScheme::valid && !kChecksStatistics ? n_quiet_ / 5 : 0;
         if (n_quiet_ < kDeletions / 4 || n_allocating > n_most) {
             std::fprintf(stderr, "allocations: of %zu deletions that grew nothing, %zu made allocations\n", n_quiet_,
                          n_allocating);

@@ -23,15 +23,6 @@ SplitStats three_records() {
     return stats;
 }
 
-TEST_CASE("the widths of counts do not change the kind of a record") {
-    for (RecordKind const kind : {RecordKind::pair, RecordKind::thresholds, RecordKind::prefix, RecordKind::boundaries})
-        for (Word const width : {Word{0}, kNarrow, kNarrowest}) {
-            std::array<Word, 3> const record{record_tag(kind, 7) | width, 3, 0};
-            CHECK(record_kind(record.data()) == kind);
-            CHECK(record_attribute(record.data()) == 7);
-        }
-}
-
 }  // namespace
 
 TEST_CASE("an undecided split forgets the records that nobody knows, and keeps the others where they follow") {
@@ -62,4 +53,13 @@ TEST_CASE("a split that lost by what is known of it is undecided with all of its
     CHECK(copy.is_undecided());
     copy.note_decided();
     CHECK_FALSE(copy.is_undecided());
+}
+
+TEST_CASE("the widths of counts do not change the kind of a record") {
+    for (RecordKind const kind : {RecordKind::pair, RecordKind::thresholds, RecordKind::prefix, RecordKind::boundaries})
+        for (Word const width : {Word{0}, kNarrow, kNarrowest}) {
+            std::array<Word, 3> const record{record_tag(kind, 7) | width, 3, 0};
+            CHECK(record_kind(record.data()) == kind);
+            CHECK(record_attribute(record.data()) == 7);
+        }
 }
