@@ -1,4 +1,4 @@
-"""Runs the commands of the transcript in docs/cli.md and writes what they print. A test fails when they print otherwise."""
+"""Runs the commands of the transcript in docs/cli.md and writes what they print. A test fails if they differ."""
 
 from __future__ import annotations
 
