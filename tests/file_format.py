@@ -197,7 +197,7 @@ class Model:
         meta = json.loads(sections["meta"])
         trees = [Tree.parsed(section) for name, section in sections.items() if name.startswith("tree")]
         categories = json.loads(sections["categories"]) if "categories" in sections else None
-        return cls(meta, Rows.parsed(sections["n_rows"], meta["n_features_in"]), trees, categories)
+        return cls(meta, Rows.parsed(sections["rows"], meta["n_features_in"]), trees, categories)
 
     def sections(self) -> Sections:
         """The sections that these parts make."""

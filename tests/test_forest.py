@@ -858,7 +858,7 @@ def lazy_after_single_deletions() -> tuple[DareForestClassifier, DareForestClass
         for forest in (eager, lazy):
             forest.delete([row_id])
     assert lazy._forest.n_unbuilt > 0
-    assert lazy.check() is None
+    assert lazy.check()
     return eager, lazy, data
 
 
@@ -867,7 +867,7 @@ def test_lazy_forest_takes_in_a_class_while_splits_are_undecided() -> None:
     eager, lazy, data = lazy_after_single_deletions()
     for forest in (eager, lazy):
         forest.add(data.X[:3], [9, 9, 9], ids=range(5_000, 5_003))
-    assert lazy.check() is None
+    assert lazy.check()
     assert lazy.fingerprint() == eager.fingerprint()
 
 
@@ -877,10 +877,10 @@ def test_lazy_forest_follows_rows_that_go_and_come_back() -> None:
     for row_id in range(0, 400, 8):
         for forest in (eager, lazy):
             forest.add(data.X[row_id : row_id + 1], data.y[row_id : row_id + 1], ids=[row_id])
-    assert lazy.check() is None
+    assert lazy.check()
     for rows in (data.X[500:501], data.X[:50], data.X):
         assert same_shares(lazy.predict_proba(rows), eager.predict_proba(rows))
-        assert lazy.check() is None
+        assert lazy.check()
     assert lazy.fingerprint() == eager.fingerprint()
 
 
@@ -890,7 +890,7 @@ def test_forest_that_stops_being_lazy_decides_what_it_passes() -> None:
     lazy.set_params(lazy=False)
     for forest in (eager, lazy):
         forest.delete(list(range(401, 600, 7)))
-    assert lazy.check() is None
+    assert lazy.check()
     assert lazy.settle() == 0
     assert lazy.fingerprint() == eager.fingerprint()
     assert same_shares(lazy.predict_proba(data.X), eager.predict_proba(data.X))
