@@ -67,7 +67,7 @@ class Clinic:
             return [visit for (visit,) in found]
 
     def erased(self, patient: str) -> TableErasure:
-        """Erase a patient everywhere, search all files for what is left, and have the table trained anew."""
+        """Erase a patient everywhere, search all files for what is left, and have the table trained again."""
         traces = Traces.of(patient, self.visits_of(patient))
         files_before = traces.count(self._files())
         report, seconds = timed(lambda: self.live.erase(patient))

@@ -175,7 +175,7 @@ def _proof(story: Story) -> str:
     facts.append(("trained without the patient", f"<code>{proof.retrained}</code> {_mark(proof.is_exact)}"))
     if table is not None:
         facts += [
-            ("trained anew from the table", "the same, and the receipts are whole " + _mark(table.is_verified)),
+            ("trained again from the table", "the same, and the receipts are whole " + _mark(table.is_verified)),
             ("files that name the patient", f"{_search(table)} {_mark(table.files_after == 0)}"),
         ]
     facts.append((f"after {_n_deleted(story):,} deletions", f"again the same {_mark(story.deletions.is_exact)}"))

@@ -96,7 +96,7 @@ def _erasure(forest: DareForestClassifier, patient: str, training: Training, tel
 
 
 def _table_erasure(clinic: Clinic, patient: str, teller: Teller) -> TableErasure:
-    with teller.working("Erasing the patient from the table, and training anew from it"):
+    with teller.working("Erasing the patient from the table, and training again from it"):
         its = clinic.erased(patient)
     teller.say("gone everywhere in", f"{duration(its.seconds)}: table, forest, files, receipt, database file rewritten")
     return its
@@ -118,7 +118,7 @@ def _proof(
     teller.say("trained without the patient", f"{proof.retrained}  {_yes(proof.is_exact, 'same bytes')}")
     teller.say("that training took", duration(proof.retraining_seconds))
     if table is not None:
-        teller.say("trained anew from the table", _yes(table.is_verified, "the same, and the receipts are whole"))
+        teller.say("trained again from the table", _yes(table.is_verified, "the same, and the receipts are whole"))
         searched = f"of {table.files_searched} searched, {table.bytes_searched / 1e6:.0f} MB"
         teller.say("files that name the patient", f"{table.files_before} before, {table.files_after} after, {searched}")
     return proof
@@ -156,7 +156,7 @@ def _say_latencies(story: Story, teller: Teller) -> None:
         ratios = f"retraining takes {times(ours, seconds)} as long, scikit-learn's {times(peer, seconds)}"
         teller.say(what, f"{duration(seconds):<8} {ratios}")
     teller.say("accuracy on other patients", f"{story.training.accuracy:.4f} before, {its.accuracy:.4f} after")
-    teller.say("trained anew after all that", _yes(its.is_exact, "same bytes"))
+    teller.say("trained again after all that", _yes(its.is_exact, "same bytes"))
 
 
 def _write_page(story: Story, folder: Path, receipt: str | None, teller: Teller) -> None:

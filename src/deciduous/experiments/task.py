@@ -77,7 +77,7 @@ def seeds(n: int) -> range:
 
 
 def timed_fit(forest: DareForestClassifier, data: DataSet) -> float:
-    """Train in one thread; the seconds are those of naive retraining, which deletes a row by training anew."""
+    """Train in one thread; the seconds are those of naive retraining, which deletes a row by training again."""
     forest.set_params(n_jobs=1)
     return seconds(lambda: forest.fit(data.X, data.y))
 

@@ -42,7 +42,7 @@ def run(task: Task) -> dict[str, Any]:
 
 
 def deleted_and_retrained(task: Task) -> dict[str, Any]:
-    """Rows deleted one by one, and the forest of the rows that are left, trained anew."""
+    """Rows deleted one by one, and the forest of the rows that are left, trained again."""
     data = task.some_data()
     setting = task.some_trees(task.option("model"))
     gone = np.random.default_rng(task.seed).choice(len(data.y), max(1, int(SHARE_DELETED * len(data.y))), replace=False)
