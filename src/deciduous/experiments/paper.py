@@ -1,4 +1,4 @@
-"""The figures of the paper (Brophy and Lowd, ICML 2021) that ours stand beside: its tables, as CSV files."""
+"""The figures of the paper (Brophy and Lowd, ICML 2021) that ours are compared with: its tables, as CSV files."""
 
 from __future__ import annotations
 

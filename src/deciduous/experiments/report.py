@@ -14,7 +14,7 @@ from .sections.stability import fastest_table
 from .sections.surroundings import data_section, missing_section, run_section
 from .store import Runs
 
-TITLE = "Machine unlearning for random forests: the paper's evaluation, ours beside theirs"
+TITLE = "Machine unlearning for random forests: the paper's evaluation, with our results next to theirs"
 
 
 def write(runs: Runs, scale: Scale, path: Path) -> Path:
@@ -53,7 +53,7 @@ def as_markdown(runs: Runs, scale: Scale) -> str:
         performance_table(runs.done("performance")).as_markdown(),
         "### Speed-up over naive retraining",
         speedup_table(runs.done("deletion")).as_markdown(),
-        "### Stable splits beside random levels",
+        "### Stable splits compared with random levels",
         f"{stability.title}; in brackets its parameter, and how its score changes.",
         stability.as_markdown(),
         "### The run",

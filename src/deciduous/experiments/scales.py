@@ -45,7 +45,7 @@ class Scale:
     max_rows: int | None = None
     max_trees: int | None = None
     max_test_rows: int | None = None
-    # performance: G-DaRE on the whole rows; beside its peers on fewer, if `peer_rows` says so
+    # performance: G-DaRE on the whole rows; compared with its peers on fewer, if `peer_rows` says so
     whole_rows: int | None = None
     whole_trees: int | None = None
     whole_seeds: int = 5

@@ -93,4 +93,6 @@ def compared(observed: Counter[Outcome], expected: Mapping[Outcome, float]) -> d
     }
 
 
-PROTOCOL = Protocol("exactness", "deletion beside retraining, by fingerprint, and the gap in the Lemma", plan, run)
+PROTOCOL = Protocol(
+    "exactness", "deletion compared with retraining, by fingerprint, and the gap in the Lemma", plan, run
+)

@@ -54,4 +54,4 @@ def _measured_in_process(data: DataSet, setting: Setting, seed: int) -> Growth:
         return in_process(path, OURS, setting, seed)
 
 
-PROTOCOL = Protocol("memory", "memory by purpose, accounted and resident, beside scikit-learn's", plan, run)
+PROTOCOL = Protocol("memory", "memory by purpose, accounted and resident, compared with scikit-learn's", plan, run)

@@ -1,4 +1,4 @@
-"""Predictive performance: G-DaRE beside random trees, Extra Trees, scikit-learn's forests and LightGBM's."""
+"""Predictive performance: G-DaRE compared with random trees, Extra Trees, scikit-learn's forests and LightGBM's."""
 
 from __future__ import annotations
 
@@ -65,4 +65,4 @@ def run(task: Task) -> dict[str, Any]:
     }
 
 
-PROTOCOL = Protocol("performance", "quality of G-DaRE beside other forests", plan, run)
+PROTOCOL = Protocol("performance", "quality of G-DaRE compared with other forests", plan, run)

@@ -1,4 +1,4 @@
-"""Stability: what stable splits gain and lose, beside the random levels of R-DaRE."""
+"""Stability: what stable splits gain and lose, compared with the random levels of R-DaRE."""
 
 from __future__ import annotations
 
@@ -32,4 +32,6 @@ def run(task: Task) -> dict[str, Any]:
     return deletion_series(task, "random", forest, task.some_data())
 
 
-PROTOCOL = Protocol("stability", "stable splits beside random levels: speed of deletions against score", plan, run)
+PROTOCOL = Protocol(
+    "stability", "stable splits compared with random levels: speed of deletions against score", plan, run
+)

@@ -1,4 +1,4 @@
-"""Tuning: the hyperparameters that the paper's protocol selects here, beside those that it selected there."""
+"""Tuning: the hyperparameters that the paper's protocol selects here, compared with those that it selected there."""
 
 from __future__ import annotations
 

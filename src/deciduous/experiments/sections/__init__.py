@@ -1,4 +1,4 @@
-"""What the report says about each experiment: tables with the paper's figures beside ours, and the figures redrawn."""
+"""What the report says about each experiment: tables that compare our figures with the paper's, and its figures redrawn."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def memory_parts(runs: Runs, _: Scale) -> list[Part]:
         Text(about),
         Table("Memory (Table 3)", head, rows, frozenset({0, 1})),
         Text(note),
-        Table("Accounting beside the memory of a process", head_resident, resident, frozenset({0, 1})),
+        Table("Accounting compared with the memory of a process", head_resident, resident, frozenset({0, 1})),
     ]
 
 
@@ -82,7 +82,7 @@ def _resident_row(title: str, record: Record) -> list[str]:
 
 
 def training_time_parts(runs: Runs, _: Scale) -> list[Part]:
-    """Seconds beside the paper's and scikit-learn's."""
+    """Seconds compared with the paper's and scikit-learn's."""
     rows = []
     for name, its in by_dataset(runs):
         factor = (its.mean("n_trees_of_the_paper") or 0) / (its.mean("n_trees") or 1)
@@ -102,7 +102,7 @@ def training_time_parts(runs: Runs, _: Scale) -> list[Part]:
 
 
 def tuning_parts(runs: Runs, scale: Scale) -> list[Part]:
-    """What was selected, beside the paper's."""
+    """What was selected, compared with the paper's."""
     rows = []
     for record in sorted(runs, key=lambda r: list(REGISTRY).index(r.unit.dataset)):
         its, name = record.result or {}, record.unit.dataset

@@ -1,4 +1,4 @@
-"""Quality of G-DaRE beside the paper's, and beside other models."""
+"""Quality of G-DaRE compared with the paper's, and compared with other models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .choosing import METRICS, by_dataset, extent
 
 
 def performance_parts(runs: Runs, _: Scale) -> list[Part]:
-    """G-DaRE beside the paper's, and beside other models."""
+    """G-DaRE compared with the paper's, and compared with other models."""
     return [performance_table(runs), *model_tables(runs)]
 
 
@@ -37,7 +37,7 @@ def performance_table(runs: Runs) -> Table:
             ]
         )
     head = ("data set", "metric", "paper", "ours ± s.e.", "ours − paper, points", "ratio", "measured on")
-    return Table("G-DaRE beside the paper's (Table 5)", head, rows, frozenset({0, 1, 6}))
+    return Table("G-DaRE compared with the paper's (Table 5)", head, rows, frozenset({0, 1, 6}))
 
 
 def model_tables(runs: Runs) -> list[Part]:

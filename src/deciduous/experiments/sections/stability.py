@@ -1,4 +1,4 @@
-"""What stable splits gain and lose, beside the random levels of R-DaRE."""
+"""What stable splits gain and lose, compared with the random levels of R-DaRE."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST_LOSS = 0.0025  # up to which a forest counts as hardly worse
 
 @dataclass(frozen=True)
 class Trade:
-    """A forest beside the greedy one."""
+    """A forest compared with the greedy one."""
 
     value: float  # of what is varied
     speedup: float
@@ -51,7 +51,7 @@ def stability_parts(runs: Runs, _: Scale) -> list[Part]:
     panels = [_panel(entry_of(name).title, its) for name, its in by_dataset(runs)]
     return [
         Text(f"Measured on at most {extent(runs)}.", is_note=True),
-        Figure(line_panels(panels), "Deletions beside those of the greedy forest; up and left is better."),
+        Figure(line_panels(panels), "Deletions compared with those of the greedy forest; up and left is better."),
         fastest_table(runs),
         _all_of_them(runs),
     ]
@@ -66,7 +66,7 @@ def fastest_table(runs: Runs) -> Table:
         faster = max(best, key=lambda curve: best[curve].factor)
         rows.append([entry_of(name).title, *cells, faster if best[faster].value else "neither"])
     return Table(
-        f"The fastest forest that loses at most {100 * LEAST_LOSS:g} points, beside the greedy one",
+        f"The fastest forest that loses at most {100 * LEAST_LOSS:g} points, compared with the greedy one",
         ("data set", "stable splits (stability, points)", "R-DaRE (d_rmax, points)", "faster"),
         rows,
         frozenset({0, 3}),
@@ -94,5 +94,5 @@ def _all_of_them(runs: Runs) -> Table:
         for curve in CURVES
         for trade in trades(its, curve)
     ]
-    head = ("data set", "", "value", "speed-up", "beside greedy", "score", "points", "rows retrained by one")
+    head = ("data set", "", "value", "speed-up", "compared with greedy", "score", "points", "rows retrained by one")
     return Table("Stable splits and random levels", head, rows, frozenset({0, 1}), is_folded=True)
