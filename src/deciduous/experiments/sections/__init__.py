@@ -1,4 +1,4 @@
-"""What the report says about each experiment: tables that compare our figures with the paper's, and its figures redrawn."""
+"""What the report says about each experiment: tables that compare our figures with the paper's, and its pictures."""
 
 from __future__ import annotations
 
