@@ -6,6 +6,7 @@ CORE_SOURCES := CMakeLists.txt $(wildcard cpp/core/* cpp/core/*/* cpp/bindings/*
 CPP_FOLDERS := cpp/core cpp/core/* cpp/bindings tests/cpp tests/cpp/unit tests/native
 CPP_FILES = $(wildcard $(foreach ending,h cpp c,$(addsuffix /*.$(ending),$(CPP_FOLDERS))))
 STRESS_ROUNDS ?= 60
+STRESS_STATES ?= 5000
 ALLOCATION_ROUNDS ?= 3
 
 .DEFAULT_GOAL := help
@@ -56,7 +57,7 @@ test-oldest:  ## The estimator's tests with the oldest versions of the dependenc
 	build/oldest/bin/pip install --quiet "numpy==1.26.*" "scipy==1.11.*" "scikit-learn==1.6.*" "pandas==2.2.*" \
 	    "pytest==8.*" "hypothesis>=6.100" "narwhals==1.20.*" "polars==1.0.*" "pyarrow==15.*" rich .
 	build/oldest/bin/python -m pytest tests/test_columns.py tests/test_estimator_checks.py tests/test_forest.py \
-	    tests/test_weights.py
+	    tests/test_oob.py tests/test_real_weights.py tests/test_refused.py tests/test_regressor.py tests/test_weights.py
 
 .PHONY: check
 check: build  ## Formatting, lints, types, import layers
@@ -124,6 +125,7 @@ tsan:  ## Stress test under the thread sanitizer
 debug: STRESS_ROUNDS := 200
 debug asan tsan: %: built-%
 	build/$@/stress $(STRESS_ROUNDS)
+	build/$@/stress --states $(STRESS_STATES) --seed $(SEED)
 	build/$@/allocations $(ALLOCATION_ROUNDS)
 
 # What `make test` does for minutes, for an hour or two: docs/reliability.md says what came of it.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
 
 from .data import DataSet, load
 from .measuring import latencies, seconds
@@ -17,6 +17,7 @@ from .peers import quality
 from .results import Results
 from .settings import Setting, Sizes
 
+Forest = DareForestClassifier | DareForestRegressor
 MAX_SHARE_DELETED = 4  # one series of deletions takes at most a quarter of the rows
 
 
@@ -60,7 +61,7 @@ class Bench:
         n = max(2, len(ids) // 100)
         return [int(row) for row in np.random.default_rng([self.seed, 1]).choice(ids, n, replace=False)]
 
-    def delete_each(self, key: str, forest: DareForestClassifier, ids: Sequence[int]) -> int:
+    def delete_each(self, key: str, forest: Forest, ids: Sequence[int]) -> int:
         """Single deletions, timed as the series `key`; how many the budget allowed."""
         times = latencies(lambda row: forest.delete([row]), ids, self.sizes.budget)
         self.results.record_latencies(key, times)

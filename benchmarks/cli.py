@@ -23,7 +23,8 @@ examples:
   python -m benchmarks report                  tables and plots anew, from the results in --out
 
 The real data sets are looked for in the folder that DECIDUOUS_DATA names, or in the cache (deciduous experiment fetch);
-without them their cases are skipped. Peers that are not installed are left out (dependency group `bench`).
+without them their cases are skipped. For California housing, generated data of its shape stand in, and the report
+says so. Peers that are not installed are left out (dependency group `bench`).
 """
 
 

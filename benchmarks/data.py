@@ -1,4 +1,4 @@
-"""The data: sets of the paper as the experiments read them, its Synthetic in two sizes, and hostile ones.
+"""The data: sets of the experiments as they read them, the paper's Synthetic in two sizes, and hostile ones.
 
 Real sets are not part of the project. They are looked for where the experiments look for them: in the folder that the
 environment variable DECIDUOUS_DATA names, or in the user's cache, where `deciduous experiment fetch` puts them.
@@ -39,6 +39,7 @@ __all__ = [
     "higgs_shaped",
     "labelled",
     "load",
+    "stand_in",
 ]
 
 N_SYNTHETIC = {"synthetic_80k": 100_000, "synthetic_800k": 1_000_000}  # rows, the test part included
@@ -51,6 +52,16 @@ def load(name: str, max_rows: int) -> DataSet:
     if name in N_SYNTHETIC:
         return synthetic(name, min(N_SYNTHETIC[name], int(max_rows / TRAIN_SHARE)))
     return datasets.load(name).first(max_rows)
+
+
+def stand_in(name: str, max_rows: int) -> DataSet | None:
+    """Generated data of the shape of a set that is not here, if there is a maker of them."""
+    if name not in STAND_INS:
+        return None
+    its = datasets.entry_of(name)
+    n_train = min(its.expected.n_train, max_rows)
+    X, y = STAND_INS[name](n_train + its.expected.n_test)
+    return DataSet(name, X[:n_train], y[:n_train], X[n_train:], y[n_train:], its.metric)
 
 
 @lru_cache(maxsize=2)
@@ -68,6 +79,31 @@ def categorical_frame(name: str, max_rows: int) -> tuple[Any, Labels]:
     types |= dict.fromkeys(its.categories, "category")
     return its.train[:max_rows].astype(types), its.y[:max_rows]
 
+
+# ----------------------------------------------------------------------------------------------------------- stand-ins
+
+
+def california_shaped(n: int) -> tuple[Rows, Labels]:
+    """Columns with distributions and ties as those of California housing, and prices with one in twenty at the cap."""
+    random = np.random.default_rng(SPLIT_SEED)
+    centre = random.integers(0, 12, n)  # of a city, along the coast
+    latitude = np.round(33 + 0.5 * centre + random.normal(0, 0.4, n), 2)
+    longitude = np.round(-117 - 0.4 * centre + random.normal(0, 0.5, n), 2)
+    income = np.round(np.clip(np.exp(random.normal(1.25, 0.45, n)), 0.5, 15.0), 4)
+    age = np.clip(np.rint(random.normal(29, 14, n)), 1, 52)
+    households = np.rint(np.exp(random.normal(6.0, 0.7, n))) + 1
+    rooms = np.rint(households * (3 + 0.6 * income * np.exp(random.normal(0, 0.15, n))))
+    bedrooms = np.rint(households * np.exp(random.normal(0.06, 0.06, n)))
+    population = np.rint(households * np.exp(random.normal(1.03, 0.25, n))) + 1
+    crowd = population / households
+    inland = longitude + 117 + 0.4 * centre
+    worth = np.exp(0.12 * age / 52 - 0.4 * inland + 0.1 * np.sin(3 * latitude) + random.normal(0, 0.28, n))
+    price = np.round(np.clip(1.75 * worth * income / 3.5 * (3 / crowd) ** 0.4, 0.15, 5.0), 3)
+    X = np.stack([income, age, rooms / households, bedrooms / households, population, crowd, latitude, longitude], 1)
+    return X.astype(np.float32), price
+
+
+STAND_INS: dict[str, Maker] = {"california_housing": california_shaped}
 
 # ---------------------------------------------------------------------------------------------------- kinds of columns
 

@@ -1,8 +1,8 @@
 """A guard against slow code that no clock disturbs: instructions of a fixed workload of the core, under callgrind.
 
 `make guard` builds `tests/cpp/workload.cpp` and calls this. Phases are told apart by running the program up to the end
-of each and subtracting. Counts belong to a compiler and a processor's features; with others there is nothing to
-compare, and the guard says so.
+of each and subtracting: a series of phases for classes, and one for regression. Counts belong to a compiler and a
+processor's features; with others there is nothing to compare, and the guard says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 BASELINE = Path(__file__).with_name("instructions.json")
-PHASES = ("fit", "delete", "predict")  # each includes those before it
+SERIES = (("fit", "delete", "predict"), ("regression-fit", "regression-delete"))  # each includes those before it
+PHASES = tuple(phase for series in SERIES for phase in series)
 TOLERANCE = 0.10
 HOW_TO_UPDATE = "`make guard UPDATE=1` makes these counts the baseline; say in the commit why they changed."
 
@@ -38,10 +39,13 @@ def total(report: str) -> int:
     return int(line.split()[1])
 
 
-def by_phase(cumulative: Sequence[int]) -> dict[str, int]:
-    """What each phase adds to the ones before it."""
-    before = (0, *cumulative)
-    return {phase: after - start for phase, start, after in zip(PHASES, before, cumulative, strict=False)}
+def by_phase(cumulative: Mapping[str, int]) -> dict[str, int]:
+    """What each phase adds to the one before it in its series."""
+    return {
+        phase: cumulative[phase] - (cumulative[before] if before else 0)
+        for series in SERIES
+        for before, phase in zip((None, *series), series, strict=False)
+    }
 
 
 def regressions(baseline: Mapping[str, int], counts: Mapping[str, int]) -> list[str]:
@@ -52,7 +56,7 @@ def regressions(baseline: Mapping[str, int], counts: Mapping[str, int]) -> list[
 def comparison(baseline: Mapping[str, int], counts: Mapping[str, int]) -> str:
     """A line for each phase."""
     return "\n".join(
-        f"guard: {phase:<8}{counts[phase]:>15,} instructions, {counts[phase] / baseline[phase] - 1:+.1%}"
+        f"guard: {phase:<18}{counts[phase]:>15,} instructions, {counts[phase] / baseline[phase] - 1:+.1%}"
         for phase in PHASES
     )
 
@@ -97,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.update and stored["kind"] != kind:
         print(f"guard: skipped, as the baseline is of {stored['kind']} and this is {kind}")
         return 0
-    counts = by_phase([count(options.workload, phase) for phase in PHASES])
+    counts = by_phase({phase: count(options.workload, phase) for phase in PHASES})
     return update(options.workload, counts) if options.update else compare(stored["instructions"], counts)
 
 

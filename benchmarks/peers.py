@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.ensemble import RandomForestRegressor
+
 from deciduous.experiments.models import (
     extra_trees,
     lightgbm_forest,
@@ -25,6 +27,7 @@ __all__ = [
     "needed",
     "quality",
     "random_forest",
+    "regression_forest",
     "river_forest",
     "sklearn_memory",
 ]
@@ -39,6 +42,13 @@ class Peer:
 
     name: str
     make: Callable[[Setting, int, int], Any]  # from setting, seed and number of columns
+
+
+def regression_forest(setting: Setting, seed: int) -> Any:
+    """scikit-learn's for numbers: all rows in every tree, and as many columns looked at as ours looks at."""
+    return RandomForestRegressor(
+        setting.n_trees, max_depth=setting.depth, bootstrap=False, max_features="sqrt", n_jobs=1, random_state=seed
+    )
 
 
 def river_forest(setting: Setting, seed: int) -> Any:

@@ -25,8 +25,8 @@ from .requirements import (
     judge,
     of_decision,
 )
-from .results import Results, Series
-from .settings import FULL, NODE_ROWS, SETTINGS
+from .results import STAND_INS, Results, Series
+from .settings import FULL, NODE_ROWS, REGRESSION, SETTINGS
 
 MIN_SEEDS = 3  # that the requirements ask for
 
@@ -126,6 +126,8 @@ def caveat(judgement: Judgement, results: Results) -> str:
         reasons.append("small sizes")
     if results.options.get("seeds", MIN_SEEDS) < MIN_SEEDS:
         reasons.append(f"fewer than {MIN_SEEDS} seeds")
+    if judgement.requirement.of.partition("/")[0] in results.options.get(STAND_INS, {}):
+        reasons.append("generated stand-in")
     return f" ({', '.join(reasons)})" if reasons else ""
 
 
@@ -134,7 +136,7 @@ PEER_HEAD = ("data", "system", "fit", "fit as S/x", "memory, data + forest", "qu
 
 def peer_rows(results: Results) -> Iterable[list[str]]:
     """Each data set with each system."""
-    for data in SETTINGS:
+    for data in (*SETTINGS, *REGRESSION):
         baseline = results.series.get(f"{data}/{YARDSTICK}/fit")
         for system in (OURS, OURS_UNIFORM, *(peer.name for peer in PEERS)):
             fit, memory, quality = (results.series.get(f"{data}/{system}/{q}") for q in ("fit", "memory", "quality"))
@@ -211,6 +213,8 @@ def summary(results: Results) -> str:
     counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
     if results.options.get("sizes") != FULL.name:
         counts += ". Sizes are smaller than the requirements ask for: verdicts are an indication only"
+    for data, what in results.options.get(STAND_INS, {}).items():
+        counts += f". In place of {data} stood {what}"
     if its := results.options.get("scale"):
         counts += f". Of the Higgs-shaped run {its['trees_trained']} trees were trained; 50 are a straight line's word"
     return (

@@ -16,6 +16,8 @@ from .settings import NODE_ROWS
 OURS = "deciduous"
 OURS_UNIFORM = "deciduous, uniform s=20"
 NODES = "nodes per deletion"
+CLASSIFIER = "classifier"  # of the same columns
+INTERVALS = "intervals"
 NEAR_TIES = "synthetic_800k/near ties"
 
 
@@ -124,6 +126,7 @@ TABLE = (
     ("synthetic_800k", 12, 20, 45_000, 100_000, 3),
 )
 UNIFORM_FIT_MUST = {"adult": 6, "synthetic_80k": 25}  # S/x
+REGRESSION_DELETE_MUST = {"california_housing": 300, "electricity": None, "diabetes_stay": None}  # S/x
 UNIFORM_DELETE_MUST = {"adult": 2_500, "bank_marketing": 1_800, "synthetic_80k": 8_000, "synthetic_800k": 90_000}
 
 
@@ -288,6 +291,31 @@ def of_predictions() -> list[Requirement]:
     return [*found, Requirement("one row, 100 trees", "predict", row, None, "at most", must=50e-6, unit="s")]
 
 
+def of_regression() -> list[Requirement]:
+    """Targets that are numbers: beside scikit-learn's regressor, and our classifier of what is above the median."""
+    found = []
+    for data, delete_must in REGRESSION_DELETE_MUST.items():
+        fit_of_peer, memory_of_peer = f"{data}/{YARDSTICK}/fit", f"{data}/{YARDSTICK}/memory"
+        fit, delete, bytes_ = (f"{data}/{OURS}/{what}" for what in ("fit", "delete", "memory"))
+        classifier, batch = f"{data}/{CLASSIFIER}/fit", f"{data}/predict {OURS}/batch"
+        of_peer, intervals = f"{data}/predict {YARDSTICK}/batch", f"{data}/predict {INTERVALS}/batch"
+        found += [
+            Requirement(f"{data}: fit, regressor / classifier", "regression", fit, classifier, "at most", must=1.5),
+            Requirement(
+                f"{data}: fit per split, regressor / classifier",
+                "regression",
+                f"{fit} per split",
+                f"{classifier} per split",
+            ),
+            Requirement(f"{data}: fit, S/x", "regression", fit_of_peer, fit, must=3),
+            Requirement(f"{data}: deletion, S/x", "regression", fit_of_peer, delete, must=delete_must),
+            Requirement(f"{data}: predicted rows/s / scikit-learn's", "regression", of_peer, batch, must=4),
+            Requirement(f"{data}: intervals / predictions, time", "regression", intervals, batch),
+            Requirement(f"{data}: memory, in M", "regression", bytes_, memory_of_peer),
+        ]
+    return found
+
+
 def of_categories() -> list[Requirement]:
     """Categorical columns against the same data one-hot."""
     found = []
@@ -337,6 +365,7 @@ REQUIREMENTS: tuple[Requirement | All, ...] = (
     *of_variants(),
     *of_updates(),
     *of_predictions(),
+    *of_regression(),
     *of_categories(),
     *of_worst_cases(),
     *of_scale(),

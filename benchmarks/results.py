@@ -11,6 +11,7 @@ from typing import Any
 from .measuring import percentile
 
 FILE_NAME = "results.json"
+STAND_INS = "stand_ins"  # of the options: by data set, what was measured in its place
 
 
 @dataclass
@@ -51,6 +52,10 @@ class Results:
     def record_point(self, curve: str, x: float, value: float) -> None:
         """One more point of a curve."""
         self.curves.setdefault(curve, []).append((float(x), float(value)))
+
+    def note_stand_in(self, data: str, what: str) -> None:
+        """Say that a data set is not here, and what stands in its place."""
+        self.options.setdefault(STAND_INS, {})[data] = what
 
     def forget(self, prefix: str) -> None:
         """Drop the series that begin like this, to be measured anew."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from deciduous.experiments import paper
+from deciduous.experiments import datasets, paper
 from deciduous.experiments.paper import Setting
 
-__all__ = ["FULL", "NODE_ROWS", "QUICK", "SETTINGS", "TINY", "UNIFORM", "CurveSizes", "Setting", "Sizes"]
+__all__ = ["FULL", "NODE_ROWS", "QUICK", "REGRESSION", "SETTINGS", "TINY", "UNIFORM", "CurveSizes", "Setting", "Sizes"]
 
 
 # The paper's hyperparameters (Gini), and d_rmax at a tolerance of 0.5%. The two sizes of Synthetic and the 10 trees of
@@ -16,6 +16,12 @@ __all__ = ["FULL", "NODE_ROWS", "QUICK", "SETTINGS", "TINY", "UNIFORM", "CurveSi
 SETTINGS = {name: paper.setting(name, tolerance="0.5") for name in ("adult", "surgical", "bank_marketing", "no_show")}
 SETTINGS["synthetic_80k"] = paper.setting("synthetic", tolerance="0.5")
 SETTINGS["synthetic_800k"] = replace(SETTINGS["synthetic_80k"], n_trees=10)
+
+# The data sets whose targets are numbers. Ten trees of the largest, as scikit-learn takes long enough for them.
+REGRESSION = {
+    name: datasets.entry_of(name).setting() for name in ("california_housing", "electricity", "diabetes_stay")
+}
+REGRESSION["diabetes_stay"] = replace(REGRESSION["diabetes_stay"], n_trees=10)
 
 UNIFORM = {"candidates": "uniform", "n_thresholds": 20}
 NODE_ROWS = tuple(2**exponent for exponent in range(3, 17))  # of the nodes whose decisions are timed
@@ -73,7 +79,7 @@ class Sizes:
 
     def setting(self, data: str) -> Setting:
         """The hyperparameters for a data set in a run of this size."""
-        own = SETTINGS[data]
+        own = (SETTINGS | REGRESSION)[data]
         return replace(own, n_trees=self.n_trees.get(data, own.n_trees))
 
 
@@ -88,6 +94,9 @@ QUICK = Sizes(
         "no_show": 4,
         "synthetic_80k": 2,
         "synthetic_800k": 1,
+        "california_housing": 10,
+        "electricity": 10,
+        "diabetes_stay": 2,
     },
     max_rows=100_000,
     n_deletions=200,
@@ -123,7 +132,7 @@ QUICK = Sizes(
 # For the test of the benchmarks themselves.
 TINY = Sizes(
     "tiny",
-    n_trees=dict.fromkeys(SETTINGS, 2),
+    n_trees=dict.fromkeys(SETTINGS | REGRESSION, 2),
     max_rows=300,
     n_deletions=20,
     budget=0.05,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,16 @@ import deciduous
 import deciduous.export
 import deciduous.live
 import deciduous.pictures
+from deciduous._forest import DareForest
+from deciduous.frozen import FrozenForest
 
 PAGE = Path(__file__).with_name("api.md")
-CLASSES = (
-    deciduous.DareForestClassifier,
-    deciduous.FrozenForestClassifier,
-    deciduous.live.LiveForest,
-    deciduous.live.Requests,
-    deciduous.live.ForestView,
-)
+# What several classes inherit is printed once, after them, under a heading of its own.
+FAMILIES = {
+    DareForest: (deciduous.DareForestClassifier, deciduous.DareForestRegressor),
+    FrozenForest: (deciduous.FrozenForestClassifier, deciduous.FrozenForestRegressor),
+}
+CLASSES = (deciduous.live.LiveForest, deciduous.live.Requests, deciduous.live.ForestView)
 FUNCTIONS = (deciduous.load, deciduous.tune)
 MODULES = {
     deciduous.live: ("connect", "read_forest"),
@@ -42,11 +44,24 @@ def signature(name: str, function: Any) -> str:
     return f"`{name}({', '.join(shown)})`"
 
 
-def class_page(its_class: type) -> list[str]:
-    """A class with its public methods and properties, in the order of their names."""
-    lines = described(its_class.__name__, its_class, "##")
+def family_pages(base: type, classes: tuple[type, ...]) -> list[str]:
+    """Several classes, each with what it does not inherit from their base, and then the base."""
+    names = " and ".join(f"`{its.__name__}`" for its in classes)
+    lines = []
+    for its_class in classes:
+        lines += described(its_class.__name__, its_class, "##")
+        lines += [f"It also has the methods and attributes of [`{base.__name__}`](#{base.__name__.lower()}).", ""]
+        lines += member_pages(its_class, inherited_from=base)
+    return [*lines, f"## {base.__name__}", "", f"What {names} have in common.", "", *member_pages(base)]
+
+
+def member_pages(its_class: type, inherited_from: type | None = None) -> list[str]:
+    """The public methods and properties of a class, in the order of their names."""
+    lines = []
     for name, member in inspect.getmembers(its_class):
         if name.startswith("_") or not inspect.getdoc(member):
+            continue
+        if inspect.getattr_static(its_class, name) is inspect.getattr_static(inherited_from, name, None):
             continue
         if not getattr(inspect.unwrap(getattr(member, "fget", member)), "__module__", "").startswith("deciduous"):
             continue  # scikit-learn documents its own
@@ -58,8 +73,10 @@ def class_page(its_class: type) -> list[str]:
 def page() -> str:
     """The whole page."""
     lines = ["# API", "", "Made from the docstrings by `make docs`.", ""]
+    for base, classes in FAMILIES.items():
+        lines += family_pages(base, classes)
     for its_class in CLASSES:
-        lines += class_page(its_class)
+        lines += described(its_class.__name__, its_class, "##") + member_pages(its_class)
     for function in FUNCTIONS:
         lines += described(signature(f"deciduous.{function.__name__}", function), function, "##")
     for module, names in MODULES.items():
@@ -67,7 +84,7 @@ def page() -> str:
         for name in names:
             lines += described(signature(name, getattr(module, name)), getattr(module, name), "###")
     lines += ["## Errors and results", ""]
-    others = {*CLASSES, *FUNCTIONS}
+    others = {*chain(*FAMILIES.values()), *CLASSES, *FUNCTIONS}
     for name in deciduous.__all__:
         if getattr(deciduous, name) not in others:
             first = (inspect.getdoc(getattr(deciduous, name)) or "").split("\n")[0]

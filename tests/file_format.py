@@ -6,6 +6,7 @@ What is written has checksums that are right for whatever it says, so that only 
 import hashlib
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -121,6 +122,7 @@ class Rows:
     labels: list[int]
     weights: list[int] | None
     columns: list[Column]
+    targets: list[int] | None = None  # of a regressor
     n_rows: int | None = None
     has_weights: int | None = None
     tail: bytes = b""
@@ -132,10 +134,11 @@ class Rows:
         data = struct.pack(f"<Q{n}q", n if self.n_rows is None else self.n_rows, *self.ids) + bytes([has_weights])
         data += struct.pack(f"<{len(self.labels)}I", *self.labels)
         data += struct.pack(f"<{len(self.weights or [])}I", *(self.weights or []))
+        data += struct.pack(f"<{len(self.targets or [])}q", *(self.targets or []))
         return data + b"".join(column.packed() for column in self.columns) + self.tail
 
     @classmethod
-    def parsed(cls, data: bytes, n_attributes: int) -> "Rows":
+    def parsed(cls, data: bytes, n_columns: int, *, has_targets: bool) -> "Rows":
         """The rows of a sound section."""
         section = BytesIO(data)
         (n_rows,) = take(section, "Q")
@@ -143,9 +146,14 @@ class Rows:
         (has_weights,) = take(section, "B")
         labels = take(section, "I", n_rows)
         weights = take(section, "I", n_rows) if has_weights else None
-        columns = [Column.taken(section, n_rows) for _ in range(n_attributes)]
+        targets = take(section, "q", n_rows) if has_targets else None
+        columns = [Column.taken(section, n_rows) for _ in range(n_columns)]
         assert not section.read()
-        return cls(ids, labels, weights, columns)
+        return cls(ids, labels, weights, columns, targets)
+
+    def row(self, i: int) -> list[float]:
+        """The values of a row, a number for each column."""
+        return [its.values[i] if its.codes is None else its.values[its.codes[i]] for its in self.columns]
 
 
 @dataclass
@@ -175,10 +183,41 @@ class Tree:
         splits = struct.unpack_from(f"<{n_splits}I{n_splits}f", data, 8 + n_nodes)
         return cls(kinds, list(splits[:n_splits]), list(splits[n_splits:]))
 
+    def rows_beside(self, probe: Sequence[float], rows: Sequence[Sequence[float]]) -> list[int]:
+        """Which of the rows are in the leaf that a row to predict reaches; all are given by their attributes."""
+        nodes, splits = iter(self.kinds), iter(zip(self.attributes, self.thresholds, strict=True))
+
+        def beside(inside: list[int]) -> list[int]:
+            if next(nodes) == LEAF:
+                return inside
+            attribute, threshold = next(splits)
+            left = beside([i for i in inside if rows[i][attribute] <= threshold])
+            right = beside([i for i in inside if not rows[i][attribute] <= threshold])
+            return left if probe[attribute] <= threshold else right
+
+        return beside(list(range(len(rows))))
+
 
 def as_json(value: Any) -> bytes:
     """The canonical text of a description."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def attributes_of(row: Sequence[float], categories: Any) -> list[float]:
+    """The attributes of a row: an indicator for each category of a categorical column, else the number itself."""
+    attributes: list[float] = []
+    for value, its in zip(row, [None] * len(row) if categories is None else categories["features"], strict=True):
+        if its is None:
+            attributes.append(value)
+            continue
+        n_categories = len(its["values"]["values"] if its["values"] else []) + its["has_missing"]
+        attributes += [float(value == number) for number in range(n_categories)]
+    return attributes
+
+
+def target_of(meta: Any, number: float) -> float:
+    """What a number in fixed point stands for, in doubles."""
+    return float(meta["targets"]["offset"] + 2.0 ** meta["targets"]["exponent"] * number)
 
 
 @dataclass
@@ -197,7 +236,8 @@ class Model:
         meta = json.loads(sections["meta"])
         trees = [Tree.parsed(section) for name, section in sections.items() if name.startswith("tree")]
         categories = json.loads(sections["categories"]) if "categories" in sections else None
-        return cls(meta, Rows.parsed(sections["rows"], meta["n_features_in"]), trees, categories)
+        rows = Rows.parsed(sections["rows"], meta["n_features_in"], has_targets="targets" in meta)
+        return cls(meta, rows, trees, categories)
 
     def sections(self) -> Sections:
         """The sections that these parts make."""
@@ -209,6 +249,20 @@ class Model:
         """The file that these parts make."""
         return container(self.sections())
 
+    def target_of(self, row: Sequence[float]) -> float:
+        """The prediction of a regressor whose trees all have all rows, in plain Python."""
+        assert self.meta["params"]["trees_per_row"] == len(self.trees)
+        attributes = [attributes_of(self.rows.row(i), self.categories) for i in range(len(self.rows.ids))]
+        probe = attributes_of(row, self.categories)
+        means = [self._mean_of(tree.rows_beside(probe, attributes)) for tree in self.trees]
+        return target_of(self.meta, sum(means, 0.0) / len(means))
+
+    def _mean_of(self, rows: list[int]) -> float:
+        """The mean of the targets of a leaf, of integers that are exact."""
+        targets, weights = self.rows.targets, self.rows.weights or [1] * len(self.rows.ids)
+        assert targets is not None
+        return float(sum(weights[i] * targets[i] for i in rows)) / float(sum(weights[i] for i in rows))
+
 
 class Frozen:
     """The section of a frozen forest."""
@@ -217,7 +271,8 @@ class Frozen:
         section = BytesIO(data)
         self.header = take(section, "I", 4) + take(section, "Q")
         n_attributes, n_classes, _, n_values, n_nodes = self.header
-        self.shares = take(section, "d", n_values * n_classes)
+        self.length = n_classes or 1  # of a leaf value: so many class shares, or a mean if it says 0 classes
+        self.values = take(section, "d", n_values * self.length)
         self.shape = take(section, "B", (n_nodes + 7) // 8)
         n_splits = sum(byte.bit_count() for byte in self.shape)
         self.attribute_kind = "B" if n_attributes <= 2**8 else "H" if n_attributes <= 2**16 else "I"
@@ -232,7 +287,7 @@ class Frozen:
         return struct.pack("<IIIIQ", *self.header) + b"".join(
             struct.pack(f"<{len(values)}{kind}", *values)
             for kind, values in [
-                ("d", self.shares),
+                ("d", self.values),
                 ("B", self.shape),
                 (self.attribute_kind, self.attributes),
                 ("f", self.thresholds),
@@ -240,9 +295,8 @@ class Frozen:
             ]
         )
 
-    def shares_of(self, row: np.ndarray) -> np.ndarray:
-        """The prediction for a row, in plain Python."""
-        n_classes = self.header[1]
+    def value_of(self, row: Sequence[float]) -> np.ndarray:
+        """The prediction for a row, in plain Python: class shares, or a mean in fixed point."""
         nodes = iter([self.shape[i // 8] >> (i % 8) & 1 for i in range(self.header[4])])
         splits, leaves = iter(zip(self.attributes, self.thresholds, strict=True)), iter(self.leaves)
 
@@ -253,8 +307,8 @@ class Frozen:
             left, right = leaf_below(), leaf_below()
             return left if row[attribute] <= threshold else right
 
-        total = np.zeros(n_classes)
+        total = np.zeros(self.length)
         for _ in range(self.header[2]):
             leaf = leaf_below()
-            total += self.shares[leaf * n_classes : (leaf + 1) * n_classes]
+            total += self.values[leaf * self.length : (leaf + 1) * self.length]
         return total / self.header[2]

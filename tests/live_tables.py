@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from deciduous import DareForestClassifier
+from deciduous._tasks import forest_class
 from deciduous.live import LiveForest
 from patience import LIMIT, wait_until
 
@@ -98,16 +98,18 @@ def add_patients(database: Database, numbers: Any) -> None:
 
 def make_live(database: Database, folder: Path, **options: Any) -> LiveForest:
     """A live forest on the table of patients."""
-    settings: dict[str, Any] = {"table": "patients", "subject": "person_id", "params": PARAMS}
-    return LiveForest.create(database.url, id="id", target="readmitted", folder=folder, **(settings | options))
+    settings: dict[str, Any] = {"table": "patients", "target": "readmitted", "subject": "person_id", "params": PARAMS}
+    return LiveForest.create(database.url, id="id", folder=folder, **(settings | options))
 
 
-def fresh_fingerprint(database: Database, live: LiveForest, query: str = "SELECT * FROM patients") -> str:
+def fresh_fingerprint(
+    database: Database, live: LiveForest, query: str = "SELECT * FROM patients", target: str = "readmitted"
+) -> str:
     """That of a forest which the estimator alone trains on what pandas reads from the table."""
     table = pd.read_sql(query, database.engine)
-    table = table[table["readmitted"].notna()]
-    forest = DareForestClassifier(**live.params)
-    return forest.fit(table[live.columns], table["readmitted"], ids=table["id"].tolist()).fingerprint()
+    table = table[table[target].notna()]
+    forest = forest_class(live.task)(**live.params)
+    return forest.fit(table[live.columns], table[target], ids=table["id"].tolist()).fingerprint()
 
 
 def contents(folder: Path) -> dict[str, bytes]:

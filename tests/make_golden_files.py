@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
 
 GOLDEN_FOLDER = Path(__file__).parent / "data" / "golden"
 
@@ -76,11 +76,43 @@ def categorical() -> DareForestClassifier:
     return forest
 
 
-FORESTS: dict[str, Callable[[], DareForestClassifier]] = {
+def regression() -> DareForestRegressor:
+    """Weighted rows, each in three of four trees; some went, and some came whose targets are beyond the range."""
+    X = columns(90, seed=7)
+    y = 930 + 10.0 * X[:, 0].astype(np.float64) + X[:, 1] ** 2 + np.arange(90) / 7
+    forest = DareForestRegressor(
+        n_estimators=4,
+        max_depth=6,
+        n_thresholds=4,
+        random_depth=1,
+        max_samples=0.75,
+        target_range=(900, 1020),
+        random_state=13,
+    ).fit(X, y, ids=np.arange(90) * 3 - 40, sample_weight=np.arange(90) % 3)
+    forest.delete(forest.ids_[::5])
+    forest.add(columns(5, seed=8), [512.0, 1500.25, 950.1, 1024 + 1e-9, 899.0], ids=range(1000, 1005))
+    return forest
+
+
+def weights_in_units() -> DareForestClassifier:
+    """Weights with fractions, in a unit that `fit` resolves; limits of leaves in that unit."""
+    X = columns(70, seed=9)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] == 4)
+    forest = DareForestClassifier(
+        n_estimators=3, max_depth=5, min_samples_leaf=2, min_samples_split=6, random_state=17
+    ).fit(X, y, sample_weight=np.arange(70) / 8)
+    forest.delete(range(1, 70, 6))
+    forest.add(columns(3, seed=10), [0, 1, 2], sample_weight=[0.1, 2.75, 1e-9])
+    return forest
+
+
+FORESTS: dict[str, Callable[[], DareForestClassifier | DareForestRegressor]] = {
     "v1-greedy-with-missing-values": greedy_with_missing_values,
     "v1-weighted-strings-sampled": weighted_strings_sampled,
     "v1-uniform-random-after-updates": uniform_random_after_updates,
     "v1-categorical": categorical,
+    "v1-regression": regression,
+    "v1-weights-in-units": weights_in_units,
 }
 
 

@@ -7,12 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from deciduous import CorruptModelError, DareForestClassifier, FrozenForestClassifier
+from deciduous import (
+    CorruptModelError,
+    DareForestClassifier,
+    DareForestRegressor,
+    FrozenForestClassifier,
+    FrozenForestRegressor,
+)
 from file_format import container, sections_of
-from tampering import CATEGORICAL, INF, NAN, SOUND, categorical_forest
+from tampering import CATEGORICAL, INF, NAN, REGRESSION, SOUND, Forest, categorical_forest
 
 # What may stand at any place of a description, as JSON text: 1e400 is read as infinity.
-ODD_TEXTS = ["null", "true", "false", "0", "-1", "1", "2.5", "-0.0", str(2**70), "1e400", "-1e400", "NaN", "Infinity"]
+ODD_TEXTS = ["null", "true", "false", "0", "-1", "1", "2.5", "-0.0", str(2**70), "1e300", "1e400", "NaN", "-Infinity"]
 ODD_TEXTS += [
     '""',
     '"x"',
@@ -39,8 +45,20 @@ def named_forest() -> DareForestClassifier:
 
 NAMED = named_forest().to_bytes()
 FROZEN = categorical_forest().freeze().to_bytes()
-FORESTS = {"weighted": SOUND, "categorical": CATEGORICAL, "named": NAMED}
-EVERY_MODEL = FORESTS | {"frozen": FROZEN}
+FROZEN_REGRESSION = categorical_forest(DareForestRegressor).freeze().to_bytes()
+FORESTS = {"weighted": SOUND, "categorical": CATEGORICAL, "named": NAMED, "regression": REGRESSION}
+EVERY_MODEL = FORESTS | {"frozen": FROZEN, "frozen regression": FROZEN_REGRESSION}
+
+
+def reader_of_forest(which: str) -> type[Forest]:
+    """What reads a model with rows."""
+    return DareForestRegressor if which == "regression" else DareForestClassifier
+
+
+def reader_of(which: str) -> Any:
+    """What reads a model."""
+    frozen = {"frozen": FrozenForestClassifier, "frozen regression": FrozenForestRegressor}
+    return frozen.get(which) or reader_of_forest(which)
 
 
 def places(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -142,10 +160,17 @@ def plain_forest() -> DareForestClassifier:
     return DareForestClassifier(2, candidates="uniform", random_state=1).fit(X, list("abababcabc"))
 
 
+def plain_regressor() -> DareForestRegressor:
+    """The same rows with numbers of a large scale as targets."""
+    X = np.arange(20, dtype=np.float32).reshape(10, 2)
+    return DareForestRegressor(2, random_state=1).fit(X, np.arange(10) ** 3 * 1e290)
+
+
 def random_mutants(n_files: int, seed: int, sound: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """Damaged files and what they were: a quarter as they are, the others with checksums that are right again."""
     rng = random.Random(seed)
-    others = [section for forest in (empty_forest(), plain_forest()) for section in sections_of(forest.to_bytes())]
+    forests: list[Forest] = [empty_forest(), plain_forest(), plain_regressor()]
+    others = [section for forest in forests for section in sections_of(forest.to_bytes())]
     for _ in range(n_files):
         how = rng.random()
         which, data = rng.choice(list(sound.items()))
@@ -169,7 +194,7 @@ def random_mutants(n_files: int, seed: int, sound: dict[str, bytes]) -> Iterator
 
 def is_refused(which: str, data: bytes) -> bool:
     """Whether these bytes are refused as a corrupt model; else they are one that can be saved and loaded again."""
-    reader = FrozenForestClassifier if which == "frozen" else DareForestClassifier
+    reader = reader_of(which)
     try:
         model = reader.from_bytes(data)
     except CorruptModelError as error:

@@ -45,6 +45,18 @@ def number_images(value: float) -> dict[str, bytes]:
     return images
 
 
+def target_images(target: float, exponent: int, offset: float) -> dict[str, bytes]:
+    """A target of a regressor as it was given and as it is shown, and in fixed point as an integer and as a double."""
+    number = round((target - offset) * 2.0**-exponent)
+    doubles = {"given": target, "shown": offset + 2.0**exponent * number}
+    doubles |= {f"fixed point{step:+d}, double": float(number + step) for step in NEIGHBOURS}
+    images = {f"fixed point, {key}": image for key, image in id_images(number).items()}
+    for name, double in doubles.items():
+        images |= {f"{name} {order}": struct.pack(f"{order}d", double) for order in "<>"}
+        images[f"{name}, as text"] = repr(double).encode()
+    return images
+
+
 def found(images: dict[str, bytes], *contents: bytes) -> set[str]:
     """Which images are in any of these bytes."""
     return {name for name, image in images.items() if any(image in content for content in contents)}

@@ -10,12 +10,13 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from deciduous import CorruptModelError, DareForestClassifier, EmptyForestError
+from deciduous import CorruptModelError, DareForestClassifier, DareForestRegressor, EmptyForestError
 from file_format import Column, Model, Tree, container, sections_of, table_of
 
 BAD_FOLDER = Path(__file__).parent / "data" / "bad"  # every bad file ever met
 NAN, INF = float("nan"), float("inf")
 
+Forest = DareForestClassifier | DareForestRegressor
 Change = Callable[[Model], Any]
 
 
@@ -33,9 +34,19 @@ def tiny_forest() -> DareForestClassifier:
     )
 
 
-def categorical_forest() -> DareForestClassifier:
+def tiny_regressor() -> DareForestRegressor:
+    """The rows of the tiny forest, with numbers as targets."""
+    forest = DareForestRegressor(
+        n_estimators=2, max_depth=3, random_depth=1, n_thresholds=2, target_range=(-10, 40), random_state=8
+    )
+    X = [[0.5, 1], [1.5, 0], [2.5, NAN], [3.5, 1], [4.5, 0], [5.5, 1], [6.5, NAN], [7.5, 0]]
+    y = [-7.25, 0.1, 3.5, 3.5, 12.0, 1e-3, 39.0, -0.3]
+    return forest.fit(X, y, ids=[-4, 1, 2, 3, 5, 8, 13, 21], sample_weight=[1, 2, 1, 3, 1, 1, 1, 1])
+
+
+def categorical_forest(kind: type[Forest] = DareForestClassifier) -> Any:
     """Twelve rows of three colours or none, a number, and two sizes that are numbers; a row of an unknown colour."""
-    forest = DareForestClassifier(
+    forest = kind(
         n_estimators=2, max_depth=4, max_features=2, categorical_features={0: "auto", 2: [2.5, 1]}, random_state=2
     )
     colours = ["red", "blue", None, "green"] * 3
@@ -58,6 +69,13 @@ WRITTEN = tiny_forest().to_bytes()
 SOUND = with_a_plain_column(WRITTEN)
 SECTIONS = sections_of(SOUND)
 CATEGORICAL = categorical_forest().to_bytes()
+WRITTEN_REGRESSION = tiny_regressor().to_bytes()
+REGRESSION = with_a_plain_column(WRITTEN_REGRESSION)
+# The tiny forests by what their targets are, each with what reads it.
+TINY: dict[str, tuple[bytes, type[Forest]]] = {
+    "classes": (SOUND, DareForestClassifier),
+    "numbers": (REGRESSION, DareForestRegressor),
+}
 
 
 def model() -> Model:
@@ -144,42 +162,56 @@ def set_categories(*path: Any, to: Any) -> Change:
 # ---------------------------------------------------------------------------------------------- what becomes of them
 
 
-def refusal(data: bytes) -> str:
+def refusal(data: bytes, reader: type[Forest] = DareForestClassifier) -> str:
     """The reason why these bytes are refused."""
     with pytest.raises(CorruptModelError) as caught:
-        DareForestClassifier.from_bytes(data)
+        reader.from_bytes(data)
     assert caught.value.reason
     assert caught.value.reason in str(caught.value)
     return caught.value.reason
 
 
-def survives_saving(forest: DareForestClassifier) -> bool:
+def survives_saving(forest: Forest) -> bool:
     """Whether a forest that was loaded can be saved, and comes back as it was."""
-    again = DareForestClassifier.from_bytes(forest.to_bytes())
+    again = type(forest).from_bytes(forest.to_bytes())
     return bool(again.fingerprint() == forest.fingerprint() and again.to_bytes() == forest.to_bytes())
 
 
-def outcome(data: bytes, *, updates: bool = False) -> str | None:
+def assert_predicts(forest: Forest, probes: np.ndarray) -> None:
+    """Shares that sum up to 1, or numbers that are finite; or the error of a forest without rows."""
+    if not forest.n_rows_:
+        with pytest.raises(EmptyForestError):
+            forest.predict(probes)
+        return
+    assert len(forest.predict(probes)) == 2
+    if isinstance(forest, DareForestClassifier):
+        assert np.allclose(forest.predict_proba(probes).sum(axis=1), 1)
+    else:
+        assert np.isfinite(forest.predict(probes)).all()
+        assert np.isfinite(forest.predict(probes, quantiles=[0, 0.5, 1])).all()
+
+
+def target_to_add(forest: Forest) -> np.ndarray:
+    """A label of the forest, or one of its kind; or a number that a regressor takes."""
+    if isinstance(forest, DareForestRegressor):
+        return np.array(forest.target_range_[:1])
+    return forest.classes_[:1] if len(forest.classes_) else np.zeros(1, dtype=forest.classes_.dtype)
+
+
+def outcome(data: bytes, *, updates: bool = False, reader: type[Forest] = DareForestClassifier) -> str | None:
     """The reason for a refusal; or None if these bytes are a forest that works."""
     try:
-        forest = DareForestClassifier.from_bytes(data)
+        forest = reader.from_bytes(data)
     except CorruptModelError as error:
         return error.reason or "no reason given"
     assert forest.check()
     probes = np.zeros((2, forest.n_features_in_), dtype=np.float32)
-    if forest.n_rows_:
-        shares = forest.predict_proba(probes)
-        assert np.allclose(shares.sum(axis=1), 1)
-        assert len(forest.predict(probes)) == 2
-    else:
-        with pytest.raises(EmptyForestError):
-            forest.predict_proba(probes)
+    assert_predicts(forest, probes)
     if updates:
         forest.delete(forest.ids_[:2])
         assert forest.check()
-        label = forest.classes_[:1] if len(forest.classes_) else np.zeros(1, dtype=forest.classes_.dtype)
         ids = {None: None, "s": ["a fresh name"], "u": [UUID(int=5)]}[forest._names.kind]
-        (fresh,) = forest.add(probes[:1], label, ids=ids).ids
+        (fresh,) = forest.add(probes[:1], target_to_add(forest), ids=ids).ids
         assert fresh in forest.ids_
         assert forest.check()
     assert survives_saving(forest)

@@ -11,15 +11,15 @@ import pytest
 
 from benchmarks import before, cli, data, instructions, measuring, plots, report, runner, scale
 from benchmarks.bench import Bench
-from benchmarks.cases import CASES, nodes
+from benchmarks.cases import CASES, nodes, regression
 from benchmarks.decisions import KINDS, SCHEMES, YARDSTICKS, Kind
 from benchmarks.measuring import exponent, latencies, least_seconds, percentile, spread
 from benchmarks.requirements import REQUIREMENTS, All, Requirement, Verdict, judge, of_decision
 from benchmarks.results import Results
-from benchmarks.settings import FULL, NODE_ROWS, QUICK, SETTINGS, TINY
+from benchmarks.settings import FULL, NODE_ROWS, QUICK, REGRESSION, SETTINGS, TINY
 
 PAPER = Path(__file__).resolve().parents[2] / "shared" / "paper" / "hyperparameters.csv"
-REAL = ("adult", "surgical", "bank_marketing", "no_show")
+REAL = ("adult", "surgical", "bank_marketing", "no_show", "electricity", "diabetes_stay")
 
 
 def results_with(**series: list[float]) -> Results:
@@ -281,6 +281,19 @@ def test_few_seeds_are_said_to_be_few() -> None:
     assert "| must met (fewer than 3 seeds) |" in report.as_markdown(results, [])
 
 
+def test_a_stand_in_is_said_to_be_one() -> None:
+    """In the summary with its reason, and beside the verdicts on its data, not beside others."""
+    results = small_results()
+    for system, seconds in (("scikit-learn", 4.0), ("deciduous", 1.0)):
+        results.record(f"california_housing/{system}/fit", seconds, "s")
+    assert "| california_housing: fit, S/x | 4x | 4x | ≥ 3x |  | must met |" in report.as_markdown(results, [])
+    results.note_stand_in("california_housing", "generated data")
+    text = report.as_markdown(results, [])
+    assert "In place of california_housing stood generated data." in text
+    assert "| california_housing: fit, S/x | 4x | 4x | ≥ 3x |  | must met (generated stand-in) |" in text
+    assert "| adult: fit, S/x | 6x | 6x (6x – 6x) | ≥ 5x | ≥ 8x | must met |" in text
+
+
 def test_results_come_back_from_their_file(tmp_path: Path) -> None:
     results = small_results()
     assert Results.load(results.save(tmp_path)) == results
@@ -301,7 +314,7 @@ def test_hyperparameters_are_the_papers() -> None:
 
 
 def test_full_runs_take_the_trees_of_the_setting() -> None:
-    assert all(FULL.setting(name) == setting for name, setting in SETTINGS.items())
+    assert all(FULL.setting(name) == setting for name, setting in (SETTINGS | REGRESSION).items())
     assert QUICK.setting("adult").n_trees < SETTINGS["adult"].n_trees
 
 
@@ -344,6 +357,36 @@ def test_labels_of_both_kinds_of_columns_are_even(columns: str, n_classes: int) 
 def test_one_hot_columns_have_one_of_each_category() -> None:
     X = data.one_hot_columns(50)
     assert set(X.reshape(50, 8, 5).sum(axis=2).flat) == {1}
+
+
+def test_stand_in_has_the_ties_of_california_housing() -> None:
+    """Real prices are capped: one in twenty is at the cap. Places and ages have few values, ratios many."""
+    X, y = data.california_shaped(20_640)
+    assert X.shape == (20_640, 8)
+    assert y.max() == 5.0
+    assert 0.04 < (y == 5.0).mean() < 0.06
+    _, age, rooms, _, _, _, latitude, longitude = (len(np.unique(column)) for column in X.T)
+    assert age == 52
+    assert max(latitude, longitude) < 1_000 < 15_000 < rooms
+
+
+def test_absent_data_have_a_stand_in_that_is_noted_or_are_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(data.FOLDER_VARIABLE, str(tmp_path))
+    bench = Bench(TINY, Results({}, {}), 0, is_first=True)
+    housing = regression.available(bench, "california_housing")
+    assert housing is not None
+    assert (housing.X.shape, housing.X_test.shape) == ((300, 8), (4_128, 8))
+    assert (
+        "generated data of its shape: no california_housing.parquet" in bench.results.options["stand_ins"][housing.name]
+    )
+    assert regression.available(bench, "electricity") is None
+    assert "no electricity.parquet" in bench.results.skipped["regression of electricity"]
+
+
+def test_numbers_become_classes_by_their_median() -> None:
+    assert regression.above_median(np.array([3.0, 1.0, 1.0, 9.0])).tolist() == [1, 0, 0, 1]
 
 
 # ---------------------------------------------------------------------------------------------------- single decisions
@@ -405,11 +448,13 @@ def test_a_smaller_scale_run_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_phases_are_the_differences_of_what_was_counted() -> None:
-    assert instructions.by_phase([100, 150, 180]) == {"fit": 100, "delete": 50, "predict": 30}
+    cumulative = {"fit": 100, "delete": 150, "predict": 180, "regression-fit": 40, "regression-delete": 60}
+    by_phase = {"fit": 100, "delete": 50, "predict": 30, "regression-fit": 40, "regression-delete": 20}
+    assert instructions.by_phase(cumulative) == by_phase
 
 
 def test_guard_fails_above_a_tenth_more(capsys: pytest.CaptureFixture[str]) -> None:
-    baseline = {"fit": 100, "delete": 100, "predict": 100}
+    baseline = dict.fromkeys(instructions.PHASES, 100)
     assert instructions.compare(baseline, baseline | {"fit": 110}) == 0
     assert instructions.compare(baseline, baseline | {"delete": 111}) == 1
     assert "delete takes over 10% more" in capsys.readouterr().out

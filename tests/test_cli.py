@@ -527,7 +527,11 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "no target": (["train", "visits.csv", "-o", "x"], 3, "--target"),
     "no such column": (["train", "visits.csv", "--target", "nope", "-o", "x"], 3, "no column 'nope'"),
     "one column twice": (["train", "visits.csv", "-t", "stay", "--id", "stay", "-o", "x"], 3, "different columns"),
-    "numbers as labels": (["train", "visits.csv", "--target", "age", "-o", "x"], 3, "but labels are classes"),
+    "numbers as labels": (
+        ["train", "visits.csv", "--target", "age", "--task", "classification", "-o", "x"],
+        3,
+        "but labels are classes",
+    ),
     "ids twice": (["train", "visits.csv", "-t", "stay", "--id", "beds", "-o", "x"], 3, "twice or more"),
     "ids missing": (["train", "visits.csv", "-t", "stay", "--id", "ward", "-o", "x"], 3, "in column 'ward'"),
     "odd parameter": (["train", "visits.csv", "-t", "stay", "--set", "trees=3", "-o", "x"], 3, "takes NAME=VALUE"),

@@ -201,6 +201,7 @@ def test_a_kind_of_database_that_is_none_is_a_sentence() -> None:
 def test_labels_that_are_no_classes_are_a_sentence(home: Path) -> None:
     """As those of a query with a random target are."""
     query = "select id, age, random() / 1e19 as y from visits"
-    result = run("live", "create", "sqlite:///v.db", home / "new", "--query", query, "--id", "id", "-t", "y", "--json")
+    source = ["sqlite:///v.db", home / "new", "--query", query, "--id", "id", "-t", "y"]
+    result = run("live", "create", *source, "--task", "classification", "--json")
     assert result.exit_code == 3
     assert "but labels are classes" in json.loads(result.stdout)["error"]

@@ -179,7 +179,13 @@ def test_ctrl_c_before_a_command_begins_is_no_traceback(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["predict", "m.forest", "rows.csv"], ["inspect", "m.forest"], ["inspect", "m.forest", "--ids"]]
+    "arguments",
+    [
+        ["predict", "m.forest", "rows.csv"],
+        ["inspect", "m.forest"],
+        ["inspect", "m.forest", "--ids"],
+        ["inspect", "m.forest", "--importances"],
+    ],
 )
 def test_a_reader_that_has_seen_enough(model: Path, arguments: list[str]) -> None:
     """`| head -1` is no error, however much there still was to read and to write."""
@@ -189,6 +195,13 @@ def test_a_reader_that_has_seen_enough(model: Path, arguments: list[str]) -> Non
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert (result.returncode, result.stdout.count("\n")) == (0, 1)
     assert Path("errors.txt").read_text() in ("", "Guessed: 'id' names the rows (--id).\n")
+
+
+def test_a_reader_that_has_left_before_a_table_comes(model: Path) -> None:
+    """Which of the two is faster does not matter."""
+    script = f"set -o pipefail; {PROGRAM[0]} inspect {model} --importances 2> errors.txt | true"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert (result.returncode, result.stdout, Path("errors.txt").read_text()) == (0, "", "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

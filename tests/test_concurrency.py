@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciduous import DareForestClassifier, EmptyForestError
+from deciduous import DareForestClassifier, DareForestRegressor, EmptyForestError
 from deciduous.export import trees_with_rows
 from patience import LIMIT
-from strategies import Dataset
-from test_exactness import mixed_rows
-from test_forest import fitted_on, rows_of, small_forest
+from strategies import KINDS, Dataset, Forest, predicted
+from test_exactness import mixed_rows, smooth_targets
+from test_forest import SMALL, fitted_on, rows_of, small_forest
 
 Seen = tuple[tuple[int, ...], bytes]
-Batch = Callable[[DareForestClassifier], object]
+Batch = Callable[[Forest], object]
 N_ROWS = 300
 N_BATCHES = 40
 PROBES = mixed_rows(np.random.default_rng(5), 150).X  # enough for both threads, and to lay trees out
@@ -36,7 +36,8 @@ def frequent_switches() -> Iterator[None]:
     sys.setswitchinterval(usual)
 
 
-EVERY_KIND = pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+EAGER_AND_LAZY = pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
 EVERY_N_JOBS = pytest.mark.parametrize("n_jobs", [1, 2])
 
 
@@ -107,9 +108,21 @@ def test_readers_get_their_turns_while_a_forest_is_settled() -> None:
     assert lazy.fingerprint() == eager.fingerprint()
 
 
-def seen(forest: DareForestClassifier) -> Seen:
+def rows_for(kind: type[Forest], n_rows: int, seed: int = 0) -> Dataset:
+    """Rows of three classes, or with targets that are all different."""
+    draw_rows = mixed_rows if kind is DareForestClassifier else smooth_targets
+    return draw_rows(np.random.default_rng(seed), n_rows)
+
+
+def small(kind: type[Forest], data: Dataset, **others: Any) -> Forest:
+    """An unfitted forest that takes the targets of all of these rows."""
+    ends = {} if kind is DareForestClassifier else {"target_range": (data.y.min(), data.y.max())}
+    return kind(**(SMALL | ends | others))
+
+
+def seen(forest: Forest) -> Seen:
     """A prediction, bit by bit."""
-    shares = forest.predict_proba(PROBES)
+    shares = forest.predict(PROBES)[:, None] if isinstance(forest, DareForestRegressor) else predicted(forest, PROBES)
     return shares.shape, shares.tobytes()
 
 
@@ -118,7 +131,7 @@ def deletion(ids: list[int]) -> Batch:
     return lambda forest: forest.delete(ids)
 
 
-def addition(data: Dataset, ids: list[int], labels: list[int]) -> Batch:
+def addition(data: Dataset, ids: list[int], labels: list[Any]) -> Batch:
     """A batch that adds these rows."""
     return lambda forest: forest.add(data.X[ids], labels, ids=ids)
 
@@ -151,7 +164,7 @@ def history_of_batches(data: Dataset) -> list[Batch]:
         ids = [source.pop(int(rng.integers(len(source)))) for _ in range(5)]
         target.extend(ids)
         labels = data.y[ids].tolist()
-        if number % 10 == 9:
+        if number % 10 == 9 and data.y.dtype.kind == "i":
             labels[0] = 100 + number
         batches.append(deletion(ids) if source is present else addition(data, ids, labels))
     return batches
@@ -167,7 +180,7 @@ def is_in_order(sightings: list[Seen], states: list[Seen]) -> bool:
     return True
 
 
-def predict_while(forest: DareForestClassifier, batches: list[Batch], n_readers: int) -> list[list[Seen]]:
+def predict_while(forest: Forest, batches: list[Batch], n_readers: int) -> list[list[Seen]]:
     """What each reader saw while the batches were applied; each reads at least once before and once after."""
     is_done = threading.Event()
     start = threading.Barrier(n_readers + 1)
@@ -194,16 +207,17 @@ def predict_while(forest: DareForestClassifier, batches: list[Batch], n_readers:
 
 
 @EVERY_KIND
+@EAGER_AND_LAZY
 @EVERY_N_JOBS
 @pytest.mark.parametrize("history", [history_of_batches, history_of_replacements])
 def test_every_prediction_is_of_a_forest_before_or_after_a_batch(
-    history: Callable[[Dataset], list[Batch]], lazy: bool, n_jobs: int
+    history: Callable[[Dataset], list[Batch]], lazy: bool, n_jobs: int, kind: type[Forest]
 ) -> None:
     """Two readers beside forty batches; the allowed results come from a twin that nobody disturbed."""
-    data = mixed_rows(np.random.default_rng(4), 400)
+    data = rows_for(kind, 400, seed=4)
     batches = history(data)
     options = {"lazy": lazy, "n_jobs": n_jobs}
-    twin = small_forest().fit(data.X[:N_ROWS], data.y[:N_ROWS])
+    twin = small(kind, data).fit(data.X[:N_ROWS], data.y[:N_ROWS])
     twin.delete(range(20, 40))
     states = [seen(twin)]
     for batch in batches:
@@ -211,7 +225,7 @@ def test_every_prediction_is_of_a_forest_before_or_after_a_batch(
         states.append(seen(twin))
     assert len(set(states)) > N_BATCHES // 2  # a test that could not see a change would prove nothing
 
-    forest = small_forest(**options).fit(data.X[:N_ROWS], data.y[:N_ROWS])
+    forest = small(kind, data, **options).fit(data.X[:N_ROWS], data.y[:N_ROWS])
     forest.delete(range(20, 40))
     for sightings in predict_while(forest, batches, n_readers=2):
         assert sightings[0] == states[0]
@@ -221,7 +235,7 @@ def test_every_prediction_is_of_a_forest_before_or_after_a_batch(
     assert forest.fingerprint() == twin.fingerprint()
 
 
-@EVERY_KIND
+@EAGER_AND_LAZY
 def test_labels_are_right_while_classes_are_added(lazy: bool) -> None:
     """Every predicted label is the one that the forest before or after some batch predicts."""
     X = np.arange(30.0, dtype=np.float32).reshape(-1, 1)
@@ -251,10 +265,13 @@ def test_labels_are_right_while_classes_are_added(lazy: bool) -> None:
 
 
 @EVERY_KIND
-def test_reader_of_a_forest_that_is_emptied_gets_a_prediction_or_the_clear_error(lazy: bool) -> None:
+@EAGER_AND_LAZY
+def test_reader_of_a_forest_that_is_emptied_gets_a_prediction_or_the_clear_error(
+    lazy: bool, kind: type[Forest]
+) -> None:
     """The forest goes from sixty rows to none and back, forty times."""
-    data = rows_of(60)
-    forest = fitted_on(data, lazy=lazy)
+    data = rows_for(kind, 60)
+    forest = small(kind, data, lazy=lazy).fit(data.X, data.y, ids=data.ids)
     full = seen(forest)
     is_done = threading.Event()
 
@@ -280,11 +297,12 @@ def test_reader_of_a_forest_that_is_emptied_gets_a_prediction_or_the_clear_error
 
 
 @EVERY_KIND
+@EAGER_AND_LAZY
 @EVERY_N_JOBS
-def test_threads_that_delete_disjoint_rows_end_in_the_right_forest(lazy: bool, n_jobs: int) -> None:
+def test_threads_that_delete_disjoint_rows_end_in_the_right_forest(lazy: bool, n_jobs: int, kind: type[Forest]) -> None:
     """Four threads delete a quarter of two hundred rows in batches of ten; a hundred rows are left."""
-    data = rows_of(N_ROWS)
-    forest = fitted_on(data, lazy=lazy, n_jobs=n_jobs)
+    data = rows_for(kind, N_ROWS)
+    forest = small(kind, data, lazy=lazy, n_jobs=n_jobs).fit(data.X, data.y, ids=data.ids)
     start = threading.Barrier(4)
 
     def delete_quarter(quarter: int) -> int:
@@ -297,10 +315,10 @@ def test_threads_that_delete_disjoint_rows_end_in_the_right_forest(lazy: bool, n
     left = data.ids[200:]
     assert forest.ids_.tolist() == left.tolist()
     assert forest.check()
-    assert forest.fingerprint() == small_forest().fit(data.X[left], data.y[left], ids=left).fingerprint()
+    assert forest.fingerprint() == small(kind, data).fit(data.X[left], data.y[left], ids=left).fingerprint()
 
 
-@EVERY_KIND
+@EAGER_AND_LAZY
 def test_row_asked_to_be_deleted_by_several_threads_goes_once(lazy: bool) -> None:
     """Of four threads that want the same thirty rows gone, one succeeds for each row; the others are told."""
     data = rows_of(N_ROWS)
@@ -325,7 +343,7 @@ def test_row_asked_to_be_deleted_by_several_threads_goes_once(lazy: bool) -> Non
     assert forest.fingerprint() == small_forest().fit(data.X[left], data.y[left], ids=left).fingerprint()
 
 
-@EVERY_KIND
+@EAGER_AND_LAZY
 def test_threads_that_add_get_ids_of_their_own(lazy: bool) -> None:
     """Four threads add ten rows each, of new classes too, one by one: forty different fresh ids."""
     data = rows_of(100)
@@ -349,16 +367,17 @@ def test_threads_that_add_get_ids_of_their_own(lazy: bool) -> None:
 
 
 @EVERY_KIND
-def test_audits_and_costs_beside_deletions_are_of_one_state(lazy: bool) -> None:
+@EAGER_AND_LAZY
+def test_audits_and_costs_beside_deletions_are_of_one_state(lazy: bool, kind: type[Forest]) -> None:
     """Fingerprints, checks and costs run while rows go; each fingerprint is that of a state of the history."""
-    data = rows_of(N_ROWS)
+    data = rows_for(kind, N_ROWS)
     batches = [list(range(begin, begin + 5)) for begin in range(0, 100, 5)]
-    twin = fitted_on(data)
+    twin = small(kind, data).fit(data.X, data.y, ids=data.ids)
     states = [twin.fingerprint()]
     for batch in batches:
         twin.delete(batch)
         states.append(twin.fingerprint())
-    forest = fitted_on(data, lazy=lazy)
+    forest = small(kind, data, lazy=lazy).fit(data.X, data.y, ids=data.ids)
     is_done = threading.Event()
 
     def write() -> None:
@@ -379,27 +398,30 @@ def test_audits_and_costs_beside_deletions_are_of_one_state(lazy: bool) -> None:
     assert forest.fingerprint() == states[-1]
 
 
-READERS: dict[str, Callable[[DareForestClassifier], Any]] = {
+READERS: dict[str, Callable[[Forest], Any]] = {
     "apply": lambda forest: forest.apply(PROBES).tobytes(),
     "decision_path": lambda forest: forest.decision_path(PROBES)[0].toarray().tobytes(),
     "feature_importances_": lambda forest: forest.feature_importances_.tobytes(),
     "get_depth and get_n_leaves": lambda forest: forest.get_n_leaves(),
-    "to_bytes": lambda forest: DareForestClassifier.from_bytes(forest.to_bytes()).fingerprint(),
+    "to_bytes": lambda forest: type(forest).from_bytes(forest.to_bytes()).fingerprint(),
     "freeze": lambda forest: forest.freeze().to_bytes(),
     "a copy": lambda forest: copy.deepcopy(forest).fingerprint(),
     "exported trees": lambda forest: [view.counts.tobytes() for view in trees_with_rows(forest)[0]],
     "ids_": lambda forest: forest.ids_.tolist(),
+    "oob_score_": lambda forest: forest.oob_score_,
 }
 
 
 @EVERY_KIND
+@EAGER_AND_LAZY
 @pytest.mark.parametrize("look", READERS.values(), ids=READERS)
-def test_every_reader_sees_one_state(look: Callable[[DareForestClassifier], Any], lazy: bool) -> None:
+def test_every_reader_sees_one_state(look: Callable[[Forest], Any], lazy: bool, kind: type[Forest]) -> None:
     """All trees, names and classes that one call looks at are of one moment, while other threads change the rows."""
-    data = rows_of(N_ROWS)
+    data = rows_for(kind, N_ROWS)
     names = [f"row {i}" for i in range(N_ROWS)]
     batches = [[names[i] for i in range(begin, begin + 10)] for begin in range(0, 120, 10)]
-    forests = [small_forest(lazy=its).fit(data.X, data.y, ids=names) for its in (False, lazy)]
+    unfitted = [small(kind, data, lazy=its, max_samples=0.7) for its in (False, lazy)]
+    forests = [forest.fit(data.X, data.y, ids=names) for forest in unfitted]
     twin, forest = forests
     states = [look(twin)]
     for batch in batches:
@@ -422,7 +444,7 @@ def test_every_reader_sees_one_state(look: Callable[[DareForestClassifier], Any]
     assert look(forest) == states[-1]
 
 
-@EVERY_KIND
+@EAGER_AND_LAZY
 def test_listed_nodes_are_of_one_state(lazy: bool) -> None:
     """The rows in the leaves of a tree are all rows of the forest before or after a batch, under their names."""
     data = rows_of(N_ROWS)
@@ -449,10 +471,10 @@ def test_listed_nodes_are_of_one_state(lazy: bool) -> None:
 BESIDE_VERIFY = """
     import threading
     import numpy as np
-    from deciduous import DareForestClassifier
+    from deciduous import {kind}
 
     X = np.random.default_rng(0).normal(size=(500, 5))
-    forest = DareForestClassifier(n_estimators=20, random_state=0).fit(X, X[:, 0] > 0)
+    forest = {kind}(n_estimators=20, random_state=0).fit(X, X[:, 0] > 0)
     is_done = threading.Event()
 
     def verify():
@@ -468,10 +490,18 @@ BESIDE_VERIFY = """
 """
 
 
-@pytest.mark.parametrize("call", ["forest.predict_proba(X[:5])", "forest.ids_", "forest.memory_usage()"])
-def test_forest_can_be_used_while_another_thread_verifies_it(call: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        (DareForestClassifier, "forest.predict_proba(X[:5])"),
+        (DareForestClassifier, "forest.ids_"),
+        (DareForestClassifier, "forest.memory_usage()"),
+        (DareForestRegressor, "forest.predict(X[:5], quantiles=[0.5])"),
+    ],
+)
+def test_forest_can_be_used_while_another_thread_verifies_it(kind: type[Forest], call: str) -> None:
     """Neither waits for the other for ever: a hang ends the test."""
-    program = textwrap.dedent(BESIDE_VERIFY.format(call=call))
+    program = textwrap.dedent(BESIDE_VERIFY.format(kind=kind.__name__, call=call))
     finished = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=LIMIT, check=False
     )

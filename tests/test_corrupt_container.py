@@ -1,15 +1,43 @@
 """Damaged files, impossible tables of sections, other files in the place of a model, and every bad file ever met."""
 
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import deciduous
-from deciduous import CorruptModelError
-from file_format import GREEDY, MAGIC, RANDOM, Model, container, sections_of, table_of, with_section
-from tampering import BAD_FOLDER, CATEGORICAL, SECTIONS, SOUND, WRITTEN, model, outcome, refusal, with_entry
+from deciduous import CorruptModelError, DareForestRegressor
+from file_format import (
+    GREEDY,
+    MAGIC,
+    RANDOM,
+    Frozen,
+    Model,
+    container,
+    sections_of,
+    table_of,
+    target_of,
+    with_section,
+)
+from tampering import (
+    BAD_FOLDER,
+    CATEGORICAL,
+    REGRESSION,
+    SECTIONS,
+    SOUND,
+    WRITTEN,
+    WRITTEN_REGRESSION,
+    categorical_forest,
+    model,
+    outcome,
+    refusal,
+    tiny_regressor,
+    with_entry,
+)
 from test_corrupt_description import BAD_META
 from test_corrupt_rows_and_trees import BAD_ROWS, BAD_TREES
 
@@ -24,6 +52,51 @@ def test_the_description_of_the_format_is_enough_to_rewrite_a_file() -> None:
     assert outcome(SOUND, updates=True) is None
     assert Model.parsed(CATEGORICAL).packed() == CATEGORICAL
     assert outcome(CATEGORICAL, updates=True) is None
+    assert Model.parsed(WRITTEN_REGRESSION).packed() == WRITTEN_REGRESSION
+    assert outcome(WRITTEN_REGRESSION, updates=True, reader=DareForestRegressor) is None
+    assert outcome(REGRESSION, updates=True, reader=DareForestRegressor) is None
+
+
+def rows_to_predict() -> np.ndarray:
+    """Around the values of the tiny regressor, with missing ones."""
+    rng = np.random.default_rng(0)
+    probes = np.column_stack([rng.uniform(-1, 9, 60), rng.choice([0, 1, 0.5, np.nan], 60)]).astype(np.float32)
+    return np.vstack([probes, np.full((1, 2), np.nan, np.float32)])
+
+
+def larger_regressor() -> DareForestRegressor:
+    """Many rows, some heavy, of targets far from zero."""
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.uniform(0, 8, 300), rng.integers(0, 3, 300)])
+    y = 1e6 + X[:, 0] * X[:, 1] + rng.normal(size=300)
+    forest = DareForestRegressor(n_estimators=7, max_depth=6, random_state=2)
+    return forest.fit(X, y, sample_weight=rng.integers(1, 4, 300))
+
+
+@pytest.mark.parametrize("make", [tiny_regressor, larger_regressor])
+def test_the_description_of_the_format_is_enough_to_predict_numbers(make: Callable[[], DareForestRegressor]) -> None:
+    """To the last bit, from the file of a forest and from that of the frozen one."""
+    forest, probes = make(), rows_to_predict()
+    expected = forest.predict(probes).tolist()
+    parts = Model.parsed(forest.to_bytes())
+    assert [parts.target_of(row) for row in probes.tolist()] == expected
+    assert parts.rows.labels == [0] * forest.n_rows_
+    sections = dict(sections_of(forest.freeze().to_bytes()))
+    meta, frozen = json.loads(sections["meta"]), Frozen(sections["frozen"])
+    assert frozen.packed() == sections["frozen"]
+    assert frozen.header[1] == 0
+    assert [target_of(meta, frozen.value_of(row)[0]) for row in probes.tolist()] == expected
+
+
+def test_the_description_of_the_format_is_enough_to_predict_numbers_of_categories() -> None:
+    """Of a known colour, of an unknown one and of none, which is a category here."""
+    forest = categorical_forest(DareForestRegressor)
+    parts = Model.parsed(forest.to_bytes())
+    rows = np.array([["blue", 1.0, 1], ["red", 4.5, 2.5], [None, 2.0, 7], ["violet", np.nan, 1]], dtype=object)
+    numbers = [[0, 1.0, 1], [2, 4.5, 0], [3, 2.0, np.nan], [np.nan, np.nan, 1]]  # as the file has them
+    assert forest.categories_[0] == ["blue", "green", "red", None]
+    assert forest.categories_[2] == [2.5, 1.0]
+    assert [parts.target_of(row) for row in numbers] == forest.predict(rows).tolist()
 
 
 def test_the_tiny_forest_has_all_that_is_tampered_with() -> None:

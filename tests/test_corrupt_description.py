@@ -2,18 +2,22 @@
 
 import json
 from collections.abc import Callable
+from functools import reduce
+from operator import getitem
 from typing import Any
 
+import numpy as np
 import pytest
 
-from deciduous import CorruptModelError, DareForestClassifier, FrozenForestClassifier
+from deciduous import CorruptModelError, DareForestClassifier, DareForestRegressor, FrozenForestClassifier
 from deciduous._validation import MAX_DEPTH
 from file_format import Model, as_json, container, sections_of, with_section
-from mutants import EVERY_MODEL, description_mutants, is_refused
+from mutants import EVERY_MODEL, description_mutants, is_refused, places
 from tampering import (
     CATEGORICAL,
     INF,
     NAN,
+    REGRESSION,
     SOUND,
     Change,
     categorical_forest,
@@ -95,6 +99,22 @@ def test_entry_of_a_wrong_kind_is_refused(path: tuple[str, ...], odd: str) -> No
     refusal(changed(set_meta(*path, to=ODD_VALUES[odd])))
 
 
+TARGET_ENTRIES = [("targets",), ("targets", "exponent"), ("targets", "offset")]
+
+
+@pytest.mark.parametrize("path", TARGET_ENTRIES[1:], ids=".".join)
+def test_missing_entry_of_the_scale_of_targets_is_refused(path: tuple[str, ...]) -> None:
+    """Neither has a default."""
+    assert path[-1] in refusal(changed(drop_meta(*path), REGRESSION), DareForestRegressor)
+
+
+@pytest.mark.parametrize("odd", [odd for odd in ODD_VALUES if odd != "negative"])
+@pytest.mark.parametrize("path", TARGET_ENTRIES, ids=".".join)
+def test_entry_of_a_wrong_kind_in_the_scale_of_targets_is_refused(path: tuple[str, ...], odd: str) -> None:
+    """The exponent is an integer, the offset a number with a fraction that is a multiple of the scale."""
+    refusal(changed(set_meta(*path, to=ODD_VALUES[odd]), REGRESSION), DareForestRegressor)
+
+
 @pytest.mark.parametrize("which", EVERY_MODEL)
 def test_anything_anywhere_in_a_description_is_refused_or_sound(which: str) -> None:
     """Each part of each description becomes each odd value; what loads can be saved and loaded again."""
@@ -107,6 +127,19 @@ def test_anything_anywhere_in_a_description_is_refused_or_sound(which: str) -> N
         n_refused, n_sound = n_refused + is_bad, n_sound + (not is_bad)
     assert n_refused > n_sound > 0
     assert n_refused + n_sound > 300
+
+
+@pytest.mark.parametrize("which", EVERY_MODEL)
+def test_unknown_entry_anywhere_in_a_description_is_refused(which: str) -> None:
+    """A later release may add entries that change what others mean: who does not know them would misread the file."""
+    sections = dict(sections_of(EVERY_MODEL[which]))
+    for name in sections.keys() & {"meta", "names", "categories"}:
+        for path in places(json.loads(sections[name])):
+            description = json.loads(sections[name])
+            part = reduce(getitem, path, description)
+            if isinstance(part, dict):
+                part["later"] = 1
+                assert is_refused(which, with_section(EVERY_MODEL[which], name, as_json(description))), (name, path)
 
 
 BAD_META: dict[str, tuple[Change, str]] = {
@@ -189,6 +222,13 @@ BAD_META: dict[str, tuple[Change, str]] = {
     "class weight of a list": (set_meta("class_weight", "weights", to=[[[0], 1.0]]), "class_weight"),
     "class weight given twice": (set_meta("class_weight", "weights", to=[[0, 1.0], [0, 2.0]]), "class_weight"),
     "unknown entry": (set_meta("first_fresh_id", to=22), "'first_fresh_id'"),
+    "unknown parameter of the core": (set_meta("params", "pruning", to=0.5), "'pruning'"),
+    "unit of weights 1": (set_meta("weight_unit", to=1.0), "unit of its weights is 1.0"),
+    "unit of weights 0": (set_meta("weight_unit", to=0.0), "unit of its weights is 0.0"),
+    "negative unit of weights": (set_meta("weight_unit", to=-0.5), "unit of its weights is -0.5"),
+    "unit of weights too large": (set_meta("weight_unit", to=1e300), "unit of its weights is 1e+300"),
+    "unit of weights without a fraction": (set_meta("weight_unit", to=2), "'weight_unit'"),
+    "unit of weights null": (set_meta("weight_unit", to=None), "'weight_unit'"),
     "too few names of columns": (set_meta("feature_names_in", to=["a"]), "names of columns"),
     "too many names of columns": (set_meta("feature_names_in", to=["a", "b", "c"]), "names of columns"),
     "names that are no strings": (set_meta("feature_names_in", to=["a", 1]), "names of columns"),
@@ -210,6 +250,93 @@ BAD_META: dict[str, tuple[Change, str]] = {
 def test_impossible_description_is_refused(change: Change, words: str) -> None:
     """Though all checksums are right."""
     assert words in refusal(changed(change))
+
+
+def set_scale(exponent: int, offset: float) -> Change:
+    """The scale of the targets is another."""
+    return set_meta("targets", to={"exponent": exponent, "offset": offset})
+
+
+CLASSES = {"type": "<i8", "values": [0]}
+BAD_REGRESSION_META: dict[str, tuple[Change, str]] = {
+    "exponent beyond the greatest": (set_meta("targets", "exponent", to=961), "the scale of its targets"),
+    "exponent below the least": (set_meta("targets", "exponent", to=-999), "the scale of its targets"),
+    "exponent beyond 64 bits": (set_meta("targets", "exponent", to=2**70), "the scale of its targets"),
+    "exponent true": (set_meta("targets", "exponent", to=True), "'exponent'"),
+    "exponent with a fraction": (set_meta("targets", "exponent", to=-32.0), "'exponent'"),
+    "offset NaN": (set_meta("targets", "offset", to=NAN), "JSON"),
+    "infinite offset": (set_meta("targets", "offset", to=-INF), "JSON"),
+    "offset true": (set_meta("targets", "offset", to=True), "'offset'"),
+    "offset without a fraction": (set_meta("targets", "offset", to=64), "'offset'"),
+    "offset that is half a step": (set_meta("targets", "offset", to=32.0), "offset of its targets is 32.0"),
+    "smallest offset": (set_meta("targets", "offset", to=5e-324), "offset of its targets is 5e-324"),
+    "offset beyond all targets": (set_scale(900, 2.0**1000), "offset of its targets"),
+    "offset that the scale does not reach": (set_scale(-998, 1.0), "offset of its targets is 1.0"),
+    "more than a scale": (set_meta("targets", "unit", to=1.0), "'unit'"),
+    "a scale of pairs": (set_meta("targets", to=[["exponent", -32], ["offset", 0.0]]), "'targets'"),
+    "no scale": (set_meta("targets", to=None), "'targets'"),
+    "criterion of classes": (set_meta("params", "criterion", to="gini"), "'gini' does not fit its targets"),
+    "stability": (set_meta("params", "stability", to=0.5), "stability is 0.5"),
+    "classes beside targets": (set_meta("classes", to=CLASSES), "unknown entries 'classes'"),
+    "class weights beside targets": (set_meta("class_weight", to=None), "unknown entries 'class_weight'"),
+    "argument class_weight": (set_meta("arguments", "class_weight", to=None), "'class_weight'"),
+    "argument stability": (set_meta("arguments", "stability", to=0.0), "'stability'"),
+    "argument target_range of one number": (set_meta("arguments", "target_range", to=[1.0]), "'target_range' is [1.0]"),
+    "argument target_range of three": (set_meta("arguments", "target_range", to=[0.0, 1.0, 2.0]), "'target_range'"),
+    "argument target_range as a number": (set_meta("arguments", "target_range", to=5), "'target_range' is 5"),
+    "argument target_range as text": (set_meta("arguments", "target_range", to="ab"), "'target_range'"),
+    "argument target_range of integers": (set_meta("arguments", "target_range", to=[0, 1]), "'target_range'"),
+    "argument target_range of booleans": (set_meta("arguments", "target_range", to=[False, True]), "'target_range'"),
+    "argument target_range out of order": (set_meta("arguments", "target_range", to=[1.0, 0.5]), "'target_range'"),
+    "argument target_range too large": (set_meta("arguments", "target_range", to=[0.0, 1e301]), "'target_range'"),
+    "argument target_range of NaN": (set_meta("arguments", "target_range", to=[NAN, 1.0]), "JSON"),
+    "targets left out": (drop_meta("targets"), "it is a classifier, not a regressor"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), BAD_REGRESSION_META.values(), ids=BAD_REGRESSION_META)
+def test_impossible_description_of_a_regressor_is_refused(change: Change, words: str) -> None:
+    """Though all checksums are right."""
+    assert words in refusal(changed(change, REGRESSION), DareForestRegressor)
+
+
+SOUND_SCALES = {
+    "coarsest": set_scale(960, 0.0),
+    "finest": set_scale(-998, 0.0),
+    "far offset": set_scale(-38, 2.0**54),
+    "largest offset": set_scale(959, 2.0**997),
+    "negative zero": set_scale(-32, -0.0),
+    "negative exponent of one": set_scale(-1, 0.0),
+}
+
+
+@pytest.mark.parametrize("change", SOUND_SCALES.values(), ids=SOUND_SCALES)
+def test_other_scale_of_targets_is_sound(change: Change) -> None:
+    """The same trees with other numbers, all of them finite; the limits of its targets can be added."""
+    data = changed(change, REGRESSION)
+    assert outcome(data, updates=True, reader=DareForestRegressor) is None
+    forest = DareForestRegressor.from_bytes(data)
+    assert forest.verify()
+    assert np.isfinite(forest.rows(forest.ids_).y).all()
+    forest.add([[0, 0], [1, 1]], forest.target_range_)
+    assert forest.verify()
+
+
+def test_classifier_of_a_regressors_criterion_is_refused() -> None:
+    """And one with a scale of targets beside its classes is no classifier."""
+    assert "'squared_error' does not fit" in refusal(changed(set_meta("params", "criterion", to="squared_error")))
+    both = changed(set_meta("targets", to={"exponent": -32, "offset": 0.0}))
+    assert "it is a regressor, not a classifier" in refusal(both)
+    assert "unknown" in refusal(both, DareForestRegressor)
+
+
+def test_wrong_class_says_what_a_file_is_and_what_reads_it() -> None:
+    """Before it says anything of entries that it does not know."""
+    words = "it is a {}, not a {}; `deciduous.load` reads both"
+    assert refusal(REGRESSION) == words.format("regressor", "classifier")
+    assert refusal(SOUND, DareForestRegressor) == words.format("classifier", "regressor")
+    with pytest.raises(CorruptModelError, match="it is a regressor"):  # as a pickle that was tampered with
+        DareForestClassifier().__setstate__({"_model": REGRESSION})
 
 
 # ------------------------------------------------------------------------------------------------------- categories

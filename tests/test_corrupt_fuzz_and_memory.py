@@ -10,14 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deciduous import DareForestClassifier
-from file_format import LEAF, Column, Model, Rows, Tree, container
-from mutants import FORESTS, random_mutants
+from deciduous import DareForestClassifier, DareForestRegressor
+from file_format import LEAF, Column, Frozen, Model, Rows, Tree, container, sections_of, with_section
+from mutants import FORESTS, FROZEN_REGRESSION, random_mutants, reader_of_forest
 from patience import LIMIT
 from tampering import (
     BAD_FOLDER,
     CATEGORICAL,
+    REGRESSION,
     SECTIONS,
+    Forest,
     changed,
     model,
     outcome,
@@ -34,9 +36,9 @@ from tampering import (
 def assert_fuzz_finds_nothing(n_files: int, seed: int) -> None:
     """Each damaged file is refused, or is a forest that works."""
     n_loaded = 0
-    for i, data in enumerate(data for _, data in random_mutants(n_files, seed, FORESTS)):
+    for i, (which, data) in enumerate(random_mutants(n_files, seed, FORESTS)):
         try:
-            n_loaded += outcome(data, updates=i % 4 == 0) is None
+            n_loaded += outcome(data, updates=i % 4 == 0, reader=reader_of_forest(which)) is None
         except BaseException:
             kept = (
                 Path(os.environ.get("DECIDUOUS_FUZZ_FOUND", "/tmp")) / f"found-{hashlib.md5(data).hexdigest()}.forest"
@@ -131,17 +133,26 @@ def many_classes(n_classes: int, n_leaves: int) -> bytes:
     return parts.packed()
 
 
-def many_trees(n_trees: int, n_rows: int) -> bytes:
+def many_trees(n_trees: int, n_rows: int, kind: type[Forest]) -> bytes:
     """Many trees of a single leaf, each of which holds all the rows."""
-    parts = Model.parsed(DareForestClassifier(1, random_state=0).fit([[0]] * n_rows, [0] * n_rows).to_bytes())
+    parts = Model.parsed(kind(1, random_state=0).fit([[0]] * n_rows, [0] * n_rows).to_bytes())
     parts.meta["params"] |= {"n_trees": n_trees, "trees_per_row": n_trees}
     parts.trees = parts.trees * n_trees
     return parts.packed()
 
 
+def many_means() -> bytes:
+    """A frozen regressor that claims the most leaf values that there can be."""
+    section = Frozen(dict(sections_of(FROZEN_REGRESSION))["frozen"])
+    section.header[3] = 2**31 - 1
+    return with_section(FROZEN_REGRESSION, "frozen", section.packed())
+
+
 CLAIMS: dict[str, Callable[[], bytes]] = {
     "2^40 rows": lambda: changed(set_rows(n_rows=2**40)),
     "2^61 rows": lambda: changed(set_rows(n_rows=2**61)),
+    "2^40 rows of numbers": lambda: changed(set_rows(n_rows=2**40), REGRESSION),
+    "most means": many_means,
     "longest dictionary": lambda: changed(set_column(1, n_values=2**32 - 1)),
     "most nodes": lambda: changed(set_tree(n_nodes=2**32 - 1)),
     "most splits": lambda: changed(set_tree(n_splits=2**32 - 1)),
@@ -185,7 +196,8 @@ PRODUCTS: dict[str, Callable[[], bytes]] = {
             p.trees.extend(p.trees[:1] * 1_998),
         )
     ),
-    "many trees times many rows": lambda: many_trees(2_000, 50_000),
+    "many trees times many rows": lambda: many_trees(2_000, 50_000, DareForestClassifier),
+    "many trees times many rows of numbers": lambda: many_trees(2_000, 50_000, DareForestRegressor),
     "a million columns": many_attributes,
 }
 

@@ -1,15 +1,20 @@
 """Files whose checksums are right, but whose rows or trees are impossible."""
 
+import struct
+
 import numpy as np
 import pytest
 
-from deciduous import CorruptModelError, DareForestClassifier
+from deciduous import CorruptModelError, DareForestClassifier, DareForestRegressor
 from deciduous._validation import MAX_DEPTH
 from file_format import GREEDY, LEAF, RANDOM, Column, Model, Tree
 from tampering import (
     INF,
     NAN,
+    REGRESSION,
+    TINY,
     Change,
+    Forest,
     changed,
     model,
     outcome,
@@ -37,7 +42,7 @@ BAD_ROWS: dict[str, tuple[Change, str]] = {
     "ids out of order": (set_row("ids", 2, 4), "ascending"),
     "an id twice": (set_row("ids", 2, 1), "ascending"),
     "ids in descending order": (lambda parts: parts.rows.ids.reverse(), "ascending"),
-    "label out of range": (set_row("labels", 0, 3), "class 3 of 3"),
+    "label out of range": (set_row("labels", 0, 3), "class 3 of"),
     "largest label": (set_row("labels", 7, 2**32 - 1), "class"),
     "weight 0": (set_row("weights", 3, 0), "weight 0"),
     "largest weight": (set_row("weights", 3, 2**32 - 1), "weigh"),
@@ -67,10 +72,57 @@ BAD_ROWS: dict[str, tuple[Change, str]] = {
 }
 
 
+EVERY_TINY = pytest.mark.parametrize(("sound", "reader"), TINY.values(), ids=TINY)
+
+
+@EVERY_TINY
 @pytest.mark.parametrize(("change", "words"), BAD_ROWS.values(), ids=BAD_ROWS)
-def test_impossible_rows_are_refused(change: Change, words: str) -> None:
+def test_impossible_rows_are_refused(change: Change, words: str, sound: bytes, reader: type[Forest]) -> None:
     """Though all checksums are right, and for any number of threads."""
-    assert words in refusal(changed(change))
+    assert words in refusal(changed(change, sound), reader)
+
+
+BAD_TARGETS: dict[str, tuple[Change, str]] = {
+    "target above 2^40": (set_row("targets", 0, 2**40 + 1), "a target beyond 2^40"),
+    "target below -2^40": (set_row("targets", 7, -(2**40) - 1), "a target beyond 2^40"),
+    "largest target": (set_row("targets", 3, 2**63 - 1), "a target beyond 2^40"),
+    "lowest target": (set_row("targets", 3, -(2**63)), "a target beyond 2^40"),
+    "a double in place of a target": (set_row("targets", 2, struct.unpack("<q", struct.pack("<d", 3.5))[0]), "2^40"),
+    "a target less": (lambda parts: parts.rows.targets.pop(), ""),
+    "a target more": (lambda parts: parts.rows.targets.append(0), ""),
+    "targets left out": (set_rows(targets=None), ""),
+    "weights and targets left out": (set_rows(targets=None, weights=None), ""),
+    "targets twice": (lambda parts: parts.rows.targets.extend(parts.rows.targets), ""),
+    "a row of a second class": (set_row("labels", 0, 1), "class 1 of 1"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), BAD_TARGETS.values(), ids=BAD_TARGETS)
+def test_impossible_targets_are_refused(change: Change, words: str) -> None:
+    """Each is a number in fixed point of its range, one for each row; all rows are of one class."""
+    assert words in refusal(changed(change, REGRESSION), DareForestRegressor)
+
+
+def test_targets_at_the_ends_of_their_range_are_sound() -> None:
+    """A forest with them predicts finite numbers, is changed like any other, and has the targets that it says."""
+    targets = [2**40, -(2**40), 2**40, -(2**40), 0, 1, -1, 2**40]
+    data = changed(set_rows(targets=targets), REGRESSION)
+    assert outcome(data, updates=True, reader=DareForestRegressor) is None
+    forest = DareForestRegressor.from_bytes(data)
+    assert forest.rows(forest.ids_).y.tolist() == [target * 2.0**-32 for target in targets]
+    assert forest.target_range_ == (-256.0, 256.0)
+
+
+def test_targets_in_the_file_of_a_classifier_are_refused() -> None:
+    """They are bytes that belong to no column."""
+    refusal(changed(set_rows(targets=[0] * 8)))
+
+
+def test_targets_that_are_all_equal_are_sound() -> None:
+    """Training would give a single leaf, so `verify` says that these trees are others."""
+    data = changed(set_rows(targets=[5] * 8), REGRESSION)
+    assert outcome(data, updates=True, reader=DareForestRegressor) is None
+    assert not DareForestRegressor.from_bytes(data).verify()
 
 
 # ------------------------------------------------------------------------------------------------------------ trees
@@ -126,14 +178,17 @@ BAD_TREES: dict[str, tuple[Change, str]] = {
 }
 
 
+@EVERY_TINY
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(("change", "words"), BAD_TREES.values(), ids=BAD_TREES)
-def test_impossible_trees_are_refused(change: Change, words: str, n_jobs: int) -> None:
+def test_impossible_trees_are_refused(
+    change: Change, words: str, n_jobs: int, sound: bytes, reader: type[Forest]
+) -> None:
     """Though all checksums are right; an error in a thread arrives as any other."""
-    data = changed(change)
-    assert words in refusal(data)
+    data = changed(change, sound)
+    assert words in refusal(data, reader)
     with pytest.raises(CorruptModelError):
-        DareForestClassifier.from_bytes(data, n_jobs=n_jobs)
+        reader.from_bytes(data, n_jobs=n_jobs)
 
 
 def test_deepest_chain_is_refused_without_exhausting_the_stack() -> None:
@@ -169,23 +224,25 @@ OTHER_SPLITS = {
 }
 
 
+@EVERY_TINY
 @pytest.mark.parametrize("tree", OTHER_SPLITS.values(), ids=OTHER_SPLITS)
-def test_trees_that_training_would_not_give_are_found_by_verify(tree: Tree) -> None:
+def test_trees_that_training_would_not_give_are_found_by_verify(tree: Tree, sound: bytes, reader: type[Forest]) -> None:
     """Loading does not retrain: such a forest is consistent, works, and `verify` says what it is."""
-    data = changed(replace_tree(tree))
-    assert outcome(data, updates=True) is None
-    assert not DareForestClassifier.from_bytes(data).verify()
+    data = changed(replace_tree(tree), sound)
+    assert outcome(data, updates=True, reader=reader) is None
+    assert not reader.from_bytes(data).verify()
 
 
-def test_settling_a_forest_with_another_split_leaves_its_deletions_right() -> None:
+@pytest.mark.parametrize("kind", [DareForestClassifier, DareForestRegressor])
+def test_settling_a_forest_with_another_split_leaves_its_deletions_right(kind: type[Forest]) -> None:
     """Statistics are those of the best split, so a node that has another one gets none; the first row mends it."""
     random = np.random.default_rng(6)
     X = random.normal(size=(2_000, 2)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
-    forest = DareForestClassifier(n_estimators=1, max_depth=1, max_features=None, random_state=1).fit(X, y)
+    forest = kind(n_estimators=1, max_depth=1, max_features=None, random_state=1).fit(X, y)
     parts = Model.parsed(forest.to_bytes())
     parts.trees[0].thresholds[0] += 0.5
-    loaded = DareForestClassifier.from_bytes(parts.packed())
+    loaded = kind.from_bytes(parts.packed())
     assert loaded.settle() == 0
     assert loaded.check()
     between = np.flatnonzero((X[:, 0] > 0) & (X[:, 0] < 0.5))[:20].tolist()  # on another side than in the file

@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 
 from deciduous.experiments import datasets, fetching, paper
-from deciduous.experiments.datasets import ENTRIES, REGISTRY, STAND_IN, Unavailable, UnexpectedDataError, load
+from deciduous.experiments.datasets import (
+    ENTRIES,
+    REGISTRY,
+    REGRESSION,
+    STAND_IN,
+    Unavailable,
+    UnexpectedDataError,
+    friedman,
+    load,
+)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 DATA, PAPER = SHARED / "data", SHARED / "paper"
@@ -41,6 +50,8 @@ def needs(name: str) -> Any:
 def test_registry_has_the_data_sets_of_the_paper() -> None:
     assert [entry.name for entry in ENTRIES] == [row["dataset"] for row in paper.rows("datasets")]
     assert STAND_IN.stands_in_for == "higgs"
+    assert not any(entry.is_regression for entry in (*ENTRIES, STAND_IN))
+    assert [(entry.is_regression, entry.metric) for entry in REGRESSION] == [(True, "r2")] * len(REGRESSION)
 
 
 @pytest.mark.skipif(not PAPER.exists(), reason=f"the paper's tables are not at {PAPER}")
@@ -123,6 +134,60 @@ def test_generated_sets_have_the_shape_of_the_paper() -> None:
         assert 0.3 < data.y.mean() < 0.7
 
 
+def test_friedman_is_its_function_with_noise_of_one() -> None:
+    """The first five columns give all of the target but the noise, and the seed decides both."""
+    X, y = friedman(20_000, seed=3)
+    a, b, c, d, e = X[:, :5].T
+    noise = y - (10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e)
+    assert X.shape == (20_000, 10)
+    assert X.min() >= 0
+    assert X.max() < 1
+    assert noise.mean() == pytest.approx(0, abs=0.03)
+    assert noise.std() == pytest.approx(1, abs=0.03)
+    assert np.array_equal(friedman(20_000, seed=3)[1], y)
+    assert not np.array_equal(friedman(20_000, seed=4)[1], y)
+
+
+def test_generated_numbers_are_checked_and_sampled() -> None:
+    """All of Friedman's rows have the mean that is expected; a sample of numbers is not stratified."""
+    data = load("friedman")
+    assert (data.X.shape, data.X_test.shape, data.y.dtype) == ((80_000, 10), (20_000, 10), np.float64)
+    assert data.is_regression
+    sample = data.sample(100, 50, seed=3)
+    assert (len(sample.y), len(sample.y_test)) == (100, 50)
+    assert np.isin(sample.y, data.y).all()
+    assert not load("synthetic", n_train=100).is_regression
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(its.name, marks=needs(its.made_from or its.name)) for its in REGRESSION if its.is_real],
+)
+def test_real_numbers_are_read_as_they_are(name: str) -> None:
+    """`load` would refuse other numbers of rows and attributes, and another sum; the target is no column."""
+    entry, data = REGISTRY[name], load(name, DATA)
+    published = pandas.read_parquet(DATA / entry.file_name)[entry.target].to_numpy(np.float64)
+    assert np.array_equal(np.sort(np.concatenate([data.y, data.y_test])), np.sort(published))
+    table = datasets.table(name, DATA)
+    assert entry.target not in table.numeric + table.categories
+    assert not np.isnan(data.X).any()
+
+
+def test_numbers_with_another_sum_are_refused(tmp_path: Path) -> None:
+    """The right size is not enough."""
+    random = np.random.default_rng(0)
+    frame = pandas.DataFrame(random.random((20_640, 8))).rename(columns=str).assign(MedHouseVal=1.0)
+    frame.to_parquet(tmp_path / "california_housing.parquet")
+    with pytest.raises(UnexpectedDataError, match="it has 20,640 as the sum of targets instead of 42,695"):
+        load("california_housing", tmp_path)
+
+
+def test_set_made_from_another_is_read_from_its_file(tmp_path: Path) -> None:
+    """And says which file is not there, and how to get it."""
+    with pytest.raises(Unavailable, match=r"no diabetes.parquet in .*`deciduous experiment fetch diabetes_stay`"):
+        load("diabetes_stay", tmp_path)
+
+
 def test_sample_is_of_the_seed_and_in_order() -> None:
     data = load("synthetic", n_train=1_000)
     sample = data.sample(100, 50, seed=3)
@@ -194,6 +259,20 @@ def test_higgs_is_read_as_numbers_and_checked(tmp_path: Path) -> None:
     with pytest.raises(UnexpectedDataError, match="8 train rows instead of 8,800,000"):
         datasets.fetch("higgs", tmp_path, download=lambda _: gzip.compress(lines))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_california_housing_is_fetched_by_scikit_learn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """From the archive that scikit-learn keeps; rows that are not the data set are not kept."""
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
+    joblib = pytest.importorskip("joblib")
+    (tmp_path / "cache").mkdir()
+    rows = np.random.default_rng(0).random((20_640, 9)) + 1
+    joblib.dump(rows, tmp_path / "cache" / "cal_housing_py3.pkz", compress=6)
+    frame = fetching.california_housing(fetching.download)
+    assert frame.shape == (20_640, 9)
+    with pytest.raises(UnexpectedDataError, match="as the sum of targets instead of 42,695"):
+        datasets.fetch("california_housing", tmp_path)
+    assert not (tmp_path / "california_housing.parquet").exists()
 
 
 def test_failed_download_is_unavailable_with_the_reason(tmp_path: Path) -> None:

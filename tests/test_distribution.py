@@ -21,7 +21,7 @@ from deciduous.inspection import KINDS
 from reference import H, arrivals, attribute_order, sampled_candidates, window_of
 from reference.hashing import root_key
 from reference.scores import gini
-from strategies import Tuning, build_forest
+from strategies import Forest, Tuning, build_forest
 
 SIGNIFICANCE = 1e-6
 N_DRAWS = 20_000
@@ -67,7 +67,7 @@ def assert_independent(a: Iterable[float], b: Iterable[float]) -> None:
     assert_uniform(cells, [(i, j) for i in range(8) for j in range(8)])
 
 
-def stumps(X: np.ndarray, y: np.ndarray, tuning: Tuning | None = None, **options: object) -> DareForestClassifier:
+def stumps(X: np.ndarray, y: np.ndarray, tuning: Tuning | None = None, **options: object) -> Forest:
     """One root split for each draw."""
     given = {"n_estimators": N_DRAWS, "max_depth": 1, "max_features": 1, "random_state": SEED} | options
     return build_forest(given, tuning).fit(np.asarray(X, np.float32), y)
@@ -81,7 +81,7 @@ class Root(NamedTuple):
     threshold: float
 
 
-def roots(forest: DareForestClassifier) -> list[Root]:
+def roots(forest: Forest) -> list[Root]:
     """The root of each tree, read from the core: the records of all nodes take many times as long."""
     trees = map(forest._tree_arrays, range(N_DRAWS))
     found = [Root(KINDS[its.kind[0]], int(its.attribute[0]), float(its.threshold[0])) for its in trees]
@@ -113,6 +113,18 @@ def test_one_sampled_threshold_is_uniform_after_deletions(tuning: Tuning) -> Non
     assert_uniform([root.threshold for root in roots(forest)], [0.5, 6, 12, 24, 48])
     forest.delete([7])
     assert_uniform([root.threshold for root in roots(forest)], [0.5, 6, 12, 24])
+
+
+@both_tunings
+def test_one_sampled_threshold_of_a_regressor_is_uniform_among_the_valid_ones(tuning: Tuning) -> None:
+    """Targets alternate as the labels do; deletions and an addition change which cuts have different ones beside."""
+    targets = np.where(ALTERNATING == 0, -2.5, 1e6)
+    forest = stumps(EIGHT, targets, tuning, n_thresholds=1, criterion="squared_error")
+    assert_uniform([root.threshold for root in roots(forest)], [0.5, 1.5, 3, 6, 12, 24, 48])
+    forest.delete([2, 7])
+    assert_uniform([root.threshold for root in roots(forest)], [0.5, 6, 12, 24])
+    forest.add(column(2), [7.0], ids=[2])  # other than both targets
+    assert_uniform([root.threshold for root in roots(forest)], [0.5, 1.5, 3, 6, 12, 24])
 
 
 @both_tunings

@@ -9,24 +9,30 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import deciduous
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
 from deciduous import forest as forest_module
+from deciduous import regressor as regressor_module
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-PARAMETERS = list(inspect.signature(DareForestClassifier).parameters)
+KINDS = (DareForestClassifier, DareForestRegressor)
+PARAMETERS = [(kind, name) for kind in KINDS for name in inspect.signature(kind).parameters]
 PUBLIC = [
-    name
-    for name, _ in inspect.getmembers(DareForestClassifier)
-    if name in vars(DareForestClassifier) and name[0] != "_"
+    (kind, name)
+    for kind in KINDS
+    for name, member in inspect.getmembers(kind)
+    if name[0] != "_" and getattr(getattr(member, "fget", member), "__module__", "").startswith("deciduous")
 ]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/live.md", "docs/performance.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/guide.md", "docs/regression.md", "docs/live.md", "docs/performance.md"]
+)
 def test_examples_run(page: str) -> None:
     """Every Python block of the page runs, one after the other, assertions included."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
@@ -41,9 +47,10 @@ def test_example_script_runs(example: Path) -> None:
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def test_docstring_examples_run() -> None:
-    """The doctests of the estimator pass."""
-    result = doctest.testmod(forest_module)
+@pytest.mark.parametrize("module", [forest_module, regressor_module])
+def test_docstring_examples_run(module: ModuleType) -> None:
+    """The doctests of the estimators pass."""
+    result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0
 
@@ -72,18 +79,25 @@ def test_links_lead_somewhere(page: str) -> None:
         assert (ROOT / page).parent.joinpath(target).exists() or (ROOT / target).exists(), target
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_parameter_is_documented_with_its_default(name: str) -> None:
-    """The class docstring has an entry for each parameter, naming the default that the signature has."""
-    default = inspect.signature(DareForestClassifier).parameters[name].default
+@pytest.mark.parametrize(("kind", "name"), PARAMETERS)
+def test_parameter_is_documented_with_its_default(kind: type, name: str) -> None:
+    """The class docstring has an entry for each parameter, naming the default that the signature has.
+
+    A regressor refers to the classifier for those that both have, with the same default.
+    """
+    default = inspect.signature(kind).parameters[name].default
+    text = kind.__doc__ or ""
+    if re.search(rf"\b{name}\b[^:]*\n +As in `DareForestClassifier`\.$", text, re.MULTILINE):
+        assert default == inspect.signature(DareForestClassifier).parameters[name].default
+        return
     shown = f'"{default}"' if isinstance(default, str) else str(default)
-    assert re.search(rf"^\s+{name} : .*default={re.escape(shown)}$", DareForestClassifier.__doc__ or "", re.MULTILINE)
+    assert re.search(rf"^\s+{name} : .*default={re.escape(shown)}$", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_method_is_documented(name: str) -> None:
+@pytest.mark.parametrize(("kind", "name"), PUBLIC)
+def test_method_is_documented(kind: type, name: str) -> None:
     """Each public method and property says what it does."""
-    assert inspect.getdoc(getattr(DareForestClassifier, name))
+    assert inspect.getdoc(getattr(kind, name))
 
 
 @pytest.mark.parametrize("name", [n for n in deciduous.__all__ if n != "DareForestClassifier"])
@@ -114,4 +128,4 @@ def test_paper_symbols_are_mapped_to_our_names() -> None:
     table = (ROOT / "docs/algorithm.md").read_text().split("## 2.")[0]
     named = set(re.findall(r"\| `(\w+)` \|", table))
     assert named >= {"n_estimators", "max_depth", "random_depth", "n_thresholds", "max_features"}
-    assert named <= set(PARAMETERS)
+    assert named <= {name for _, name in PARAMETERS}

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciduous import DareForestClassifier
-from residues import found, images_of
+from deciduous import DareForestClassifier, DareForestRegressor
+from residues import found, images_of, target_images
 
 SMALL: dict[str, Any] = {"n_estimators": 5, "max_depth": 8, "n_thresholds": 5, "random_state": 1}
 SECRET_ID = 0x1B2C3D4E5F607182  # eight different bytes, none of them zero
@@ -34,7 +34,7 @@ def id_image(row_id: int) -> bytes:
     return struct.pack("<q", row_id)
 
 
-def stored(forest: DareForestClassifier, images: Iterable[bytes]) -> list[bool]:
+def stored(forest: DareForestClassifier | DareForestRegressor, images: Iterable[bytes]) -> list[bool]:
     """Which of these are in the memory that holds the rows."""
     memory = forest._forest.raw_data()
     return [image in memory for image in images]
@@ -208,6 +208,99 @@ def test_label_of_a_class_that_is_gone_is_kept_in_memory_by_promise() -> None:
     assert stored(forest, secret_images()) == [False] * 4
 
 
+# ---------------------------------------------------------------------------------------------------------- targets
+
+# Unlike all others, which are multiples of an eighth; in fixed point and as a double its bytes are of no other number.
+SECRET_TARGET = 123.45678901234567
+RANGE = (-200, 300)
+
+
+def regressor_with_secret_row(arrival: str, *, weighted: bool = False, **options: Any) -> DareForestRegressor:
+    """Six hundred ordinary rows, and one with values and a target that only it has."""
+    X = whole_numbers(600, N_PLAIN)
+    y = X[:, 0] / 8 - X[:, 1] / 4
+    secret: dict[str, Any] = {"X": SECRETS.reshape(1, -1), "y": [SECRET_TARGET], "ids": [SECRET_ID]}
+    secret["sample_weight"] = [3] if weighted else None
+    forest = DareForestRegressor(**(SMALL | {"target_range": RANGE} | options))
+    if arrival == "add":
+        forest.fit(X, y, ids=np.arange(600)).add(**secret)
+        return forest
+    weights = [3] + [1] * 600 if weighted else None
+    ids = [SECRET_ID, *range(600)]
+    return forest.fit(np.vstack([secret["X"], X]), [SECRET_TARGET, *y], ids=ids, sample_weight=weights)
+
+
+def images_of_the_secret_target(forest: DareForestRegressor) -> dict[str, bytes]:
+    """The target as it was given, in fixed point, and as it is shown."""
+    return target_images(SECRET_TARGET, *forest._target_scale)
+
+
+@pytest.mark.parametrize("arrival", ["fit", "add"])
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+def test_deleted_target_is_nowhere_in_the_memory_of_the_rows(arrival: str, lazy: bool) -> None:
+    """Found before the deletion and not after it; those of other rows are still there."""
+    forest = regressor_with_secret_row(arrival, lazy=lazy)
+    images = images_of_the_secret_target(forest)
+    neighbours = [struct.pack("<q", round(target * 2**29)) for target in forest.rows([0, 299, 599]).y]
+    assert found(images, forest._forest.raw_data())
+    assert stored(forest, [*secret_images(), *neighbours]) == [True] * 7
+    forest.delete([SECRET_ID])
+    assert found(images, forest._forest.raw_data()) == set()
+    assert stored(forest, [*secret_images(), *neighbours]) == [False] * 4 + [True] * 3
+    assert forest.check()
+
+
+def test_replaced_target_is_nowhere_in_the_memory_of_the_rows() -> None:
+    """A row that gets another target forgets the one that it had."""
+    forest = regressor_with_secret_row("fit")
+    images = images_of_the_secret_target(forest)
+    forest.update(SECRETS.reshape(1, -1), [17.0], [SECRET_ID])
+    assert found(images, forest._forest.raw_data(), forest.to_bytes()) == set()
+    assert forest.rows([SECRET_ID]).y.tolist() == [17.0]
+
+
+def test_nothing_but_zeros_is_left_of_targets_when_all_rows_are_deleted() -> None:
+    """An empty regressor's memory of the rows holds no byte of them."""
+    forest = regressor_with_secret_row("fit")
+    forest.delete(forest.ids_)
+    assert not any(forest._forest.raw_data())
+
+
+STORED_NUMBERS: dict[str, Any] = {
+    "bytes": DareForestRegressor.to_bytes,
+    "pickle": pickle.dumps,
+    "copy": lambda forest: copy.deepcopy(forest)._forest.raw_data(),
+    "frozen": lambda forest: forest.freeze().to_bytes(),
+}
+
+
+@pytest.mark.parametrize("stored_as", STORED_NUMBERS.values(), ids=STORED_NUMBERS)
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("arrival", ["fit", "add"])
+def test_deleted_target_is_nowhere_in_what_is_stored(arrival: str, weighted: bool, lazy: bool, stored_as: Any) -> None:
+    """A frozen forest has the target of a row that is alone in a leaf; none has it when the row is gone."""
+    forest = regressor_with_secret_row(arrival, weighted=weighted, lazy=lazy, max_depth=None)
+    images = images_of_the_secret_target(forest)
+    assert found(images, stored_as(forest))
+    forest.delete([SECRET_ID])
+    assert found(images, stored_as(forest)) == set()
+
+
+@pytest.mark.parametrize("outlier", [1e9, -3.7e5, 300.5])
+def test_stored_regressor_does_not_tell_how_far_a_deleted_target_was(outlier: float) -> None:
+    """With a range that the user gave; without one, the scale tells the size of the range as a power of two."""
+    X = whole_numbers(100, 50)
+    y = X[:, 0] / 8
+    for target_range, tells in (((-1e10, 1e10), False), (None, True)):
+        forest = DareForestRegressor(**SMALL, target_range=target_range)
+        with_it = forest.fit(np.vstack([SECRETS, X]), [outlier, *y], ids=range(-1, 100))
+        with_it.delete([-1])
+        without = DareForestRegressor(**SMALL, target_range=target_range).fit(X, y, ids=range(100))
+        assert (with_it.to_bytes() == without.to_bytes()) is not tells
+        assert found(target_images(outlier, *with_it._target_scale), with_it.to_bytes()) == set()
+
+
 @pytest.mark.parametrize("n_distinct", [N_CODED, N_PLAIN], ids=["coded", "plain"])
 @pytest.mark.parametrize("n_rows", [1, 40])
 def test_places_of_deleted_rows_are_used_again(n_distinct: int, n_rows: int) -> None:
@@ -338,6 +431,73 @@ print(n_never, n_before, occurrences(MASKED))
 )
 
 
+# The arrays that a user gives, and conversions of them, are not overwritten. So the core gets targets in fixed point
+# from an array of this program, which is overwritten here, or another process writes a file that is read here.
+SCAN_FOR_A_DELETED_TARGET = (
+    SEARCH.replace("sys.argv[5:]", "[]")
+    + """
+import os, tempfile
+import deciduous
+from deciduous import DareForestRegressor
+
+way, is_lazy, candidates = sys.argv[1], sys.argv[2] == "lazy", sys.argv[3]
+# 0x5BBD7E96B4, the word of each that is like no other. Python keeps integers in digits of 30 bits: a smaller word
+# would be a digit, which the search itself would leave in freed memory.
+MASKED = {"fixed point": 0xE724CCEE, "double": 0x180CB505}
+HIGH_WORD = 0x5B
+N_ROWS = 3000
+
+def targets():
+    z = np.random.default_rng(1).integers(-1000, 1000, N_ROWS) * 2**20
+    words = z.view(np.uint32).reshape(-1, 2)
+    words[:1, :1] = MASKED["fixed point"]
+    words[:1, :1] ^= np.uint32(MASK)  # in place: no other array ever has it
+    words[:1, 1:] = HIGH_WORD
+    return z
+
+def filled(forest, X, is_added):
+    core = forest._empty_core(forest._params, forest._columns)
+    z, ids, labels = targets(), np.arange(N_ROWS), np.zeros(N_ROWS, np.uint32)
+    first = int(is_added)
+    core.fit(ids[first:], X[first:], labels[first:], None, 1, None, z[first:])
+    if is_added:
+        nobody, key = ids[:0], np.zeros((1, 16), np.uint8)
+        core.update_rows(nobody, ids[:1], X[:1], labels[:1], None, key, None, 1, is_lazy, None, z[:1])
+    z[:] = 0
+    forest._forest = core
+    return forest
+
+rng = np.random.default_rng(0)
+X = (rng.integers(0, 100_000, (N_ROWS, 4)) + 1).astype(np.float32)
+options = {"n_estimators": 10, "random_state": 0, "candidates": candidates, "n_thresholds": 5, "target_range": (-1, 1)}
+forest = DareForestRegressor(**options, lazy=is_lazy).fit(X, rng.integers(-3, 3, N_ROWS) / 8)
+if way in ("fit", "add"):
+    forest = filled(forest, X, way == "add")
+else:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.forest")
+        process = os.fork()
+        if process == 0:
+            filled(forest, X, False).save(path)
+            os._exit(0)
+        os.waitpid(process, 0)
+        forest = deciduous.load(path)
+        if way == "load and save":
+            forest.save(path)
+            forest.save(path, frozen=True)
+for id in range(100, 160):  # nodes look at their rows, the first one among them
+    forest.delete([id])
+forest.deletion_costs([0, 1, 2])
+forest.predict(X[200:])  # lays the trees out, with the means of leaves
+gc.collect()
+n_never = sum(occurrences(image ^ 0x00123400) for image in MASKED.values())
+n_before = sum(map(occurrences, MASKED.values()))
+forest.delete([0])
+print(n_never, n_before, sum(map(occurrences, MASKED.values())))
+"""
+)
+
+
 def occurrences_before_and_after_deletion(*arguments: str) -> tuple[int, int, int]:
     """How often a process has a value that never was, one that a row has, and the latter when the row is deleted."""
     command = [sys.executable, "-c", SCAN_FOR_A_DELETED_VALUE, *arguments]
@@ -374,6 +534,18 @@ def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(
     n_never, n_before, n_after = occurrences_before_and_after_deletion(
         str(n_distinct), mode, candidates, "threshold", "[stack]"
     )
+    assert n_before > n_never
+    assert n_after <= n_never
+
+
+@NEEDS_PROC
+@pytest.mark.parametrize("candidates", ["valid", "uniform"])
+@EVERY_MODE
+@pytest.mark.parametrize("way", ["fit", "add", "load", "load and save"])
+def test_deleted_target_is_nowhere_in_the_process(way: str, mode: str, candidates: str) -> None:
+    """Neither among the rows, nor in statistics, lists of changes, means of leaves, scratch or freed memory."""
+    command = [sys.executable, "-c", SCAN_FOR_A_DELETED_TARGET, way, mode, candidates]
+    n_never, n_before, n_after = map(int, subprocess.run(command, check=True, capture_output=True).stdout.split())
     assert n_before > n_never
     assert n_after <= n_never
 

@@ -494,7 +494,7 @@ def test_forest_emptied_at_the_last_moment_gives_the_same_error(
         forest.delete(forest.ids_)
         return 1
 
-    monkeypatch.setattr("deciduous.forest.n_threads", delete_everything_first)
+    monkeypatch.setattr("deciduous._forest.n_threads", delete_everything_first)
     with pytest.raises(EmptyForestError):
         forest.predict_proba(PROBES)
 

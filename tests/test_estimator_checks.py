@@ -20,15 +20,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
+from strategies import Forest
 
 
-def expected_failures(estimator: DareForestClassifier) -> dict[str, str]:
+def expected_failures(estimator: Forest) -> dict[str, str]:
     """Checks that this forest fails for a reason."""
-    # The check sets min_weight_fraction_leaf where an estimator has it. We do not: a share of the total weight would
-    # make every node depend on every row. Without it the leaves are pure, and class weights cannot change what they
-    # say; scikit-learn's own forest fails the check in the same way.
-    failures = {"check_class_weight_classifiers": "needs min_weight_fraction_leaf, which is not local"}
+    failures = {}
+    if isinstance(estimator, DareForestClassifier):
+        # The check sets min_weight_fraction_leaf where an estimator has it. We do not: a share of the total weight
+        # would make every node depend on every row. Without it the leaves are pure, and class weights cannot change
+        # what they say; scikit-learn's own forest fails the check in the same way.
+        failures["check_class_weight_classifiers"] = "needs min_weight_fraction_leaf, which is not local"
     if estimator.max_samples is not None:
         reason = "repeated rows are in trees of their own each, those of a weighted row stay together"
         failures["check_sample_weight_equivalence_on_dense_data"] = reason
@@ -42,10 +45,14 @@ def expected_failures(estimator: DareForestClassifier) -> dict[str, str]:
         DareForestClassifier(n_estimators=5, random_depth=3, criterion="entropy"),
         DareForestClassifier(n_estimators=5, candidates="uniform", n_thresholds=5, lazy=True),
         DareForestClassifier(n_estimators=5, n_thresholds=None, max_samples=0.5),
+        DareForestRegressor(n_estimators=5),
+        DareForestRegressor(n_estimators=5, random_depth=3, target_range=(-1e6, 1e6)),
+        DareForestRegressor(n_estimators=5, candidates="uniform", n_thresholds=5, lazy=True),
+        DareForestRegressor(n_estimators=5, n_thresholds=None, max_samples=0.5),
     ],
     expected_failed_checks=expected_failures,
 )
-def test_scikit_learn_check(estimator: DareForestClassifier, check: object) -> None:
+def test_scikit_learn_check(estimator: Forest, check: object) -> None:
     """Each check of scikit-learn."""
     check(estimator)  # type: ignore[operator]
 

@@ -1,8 +1,10 @@
 """Whatever was deleted and added, the forest is the one that a fit on what is left gives, byte for byte."""
 
 import math
+import pickle
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,17 +13,23 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from numpy.testing import assert_array_equal, assert_equal
 
-from deciduous import DareForestClassifier, _core
-from reference import fingerprint, fit_reference
+from deciduous import DareForestClassifier, DareForestRegressor, InvalidInputError, _core
+from reference import Node, fingerprint, fit_reference, fixed_point_of, regression_fingerprint
 from strategies import (
     HEAVY_WEIGHTS,
+    LABELS,
+    REAL_WEIGHTS,
     ROW_IDS,
     SIZES,
+    TARGETS,
     TUNINGS,
     WEIGHTS,
     Categories,
     Dataset,
+    Forest,
+    Label,
     Options,
     Row,
     Tuning,
@@ -32,6 +40,7 @@ from strategies import (
     holds_a_row,
     n_attributes,
     reference_params,
+    resolved_options,
     row_contents,
     tables,
     train_forest,
@@ -58,7 +67,26 @@ def shares_by_label(forest: DareForestClassifier, X: np.ndarray) -> dict[Any, li
     return {label: shares for label, shares in columns if any(shares)}
 
 
-def planned_and_done(forest: DareForestClassifier, ids: list[int]) -> None:
+def targets_and_quantiles(forest: DareForestRegressor, X: np.ndarray) -> tuple[list[float], list[list[float]]]:
+    """The predictions of a regressor."""
+    return forest.predict(X).tolist(), forest.predict(X, quantiles=[0, 0.05, 1 / 3, 0.5, 0.95, 1]).tolist()
+
+
+def importances(forest: Forest) -> list[list[float]]:
+    """What each attribute takes off the impurity, tree by tree."""
+    views = map(forest.tree_view, range(forest.n_estimators))
+    return [view.importances(forest.criterion, forest.n_attributes_).tolist() for view in views]
+
+
+def out_of_bag(forest: Forest) -> dict[Any, list[float]]:
+    """What trees say of rows that they do not hold, for each class that has rows, or in one column."""
+    if isinstance(forest, DareForestRegressor):
+        return {"target": forest.oob_prediction_.tolist()}
+    columns = zip(forest.class_counts_.items(), forest.oob_decision_function_.T.tolist(), strict=True)
+    return {label: shares for (label, n), shares in columns if n > 0}
+
+
+def planned_and_done(forest: Forest, ids: list[int]) -> None:
     """Deletes rows, and what the forest reports is what it had foretold."""
     foretold = forest.deletion_cost(ids)
     report = forest.delete(ids)
@@ -74,12 +102,16 @@ class AnyHistory(RuleBasedStateMachine):
     Rows are drawn in the order in which they came, as some have random ids: histories must be the same when repeated.
     """
 
+    labels: Sequence[list[Label]] = LABELS
+
     @initialize(data=st.data())
     def fit(self, data: st.DataObject) -> None:
         """Starts both forests on the same rows in different orders."""
-        self.table = data.draw(tables(WEIGHTS + HEAVY_WEIGHTS), label="table")
+        unit = data.draw(st.sampled_from([None, None, None, *REAL_WEIGHTS]), label="weight unit")
+        weights = WEIGHTS + HEAVY_WEIGHTS if unit is None else REAL_WEIGHTS[unit]
+        self.table = data.draw(tables(weights, self.labels), label="table")
         options = forest_options(self.table.n_columns, self.table.labels, self.table.categories)
-        self.options: Options = data.draw(options, label="options")
+        self.options: Options = data.draw(options, label="options") | {"weight_unit": unit}
         contents = data.draw(row_contents(self.table).filter(holds_a_row), label="rows")
         unique_ids = st.lists(ROW_IDS, min_size=len(contents), max_size=len(contents), unique=True)
         ids = data.draw(st.just(list(range(len(contents)))) | unique_ids, label="ids")
@@ -89,15 +121,19 @@ class AnyHistory(RuleBasedStateMachine):
         self.eager = self.fitted(data.draw(TUNINGS, label="tuning"), n_jobs=1)
         self.lazy = self.fitted(data.draw(TUNINGS, label="lazy tuning"), n_jobs=2, lazy=True)
         self.rows = without_weight_zero(self.rows)
-        # From now on "balanced" means what it meant for these rows.
-        self.options["class_weight"] = self.eager.class_weight_
+        # From now on "balanced", and the range of targets, mean what they meant for these rows.
+        self.options = resolved_options(self.options, dataset_of(self.rows))
 
-    def fitted(self, tuning: Tuning, **others: Any) -> DareForestClassifier:
+    def predictions(self, forest: Forest, X: np.ndarray) -> Any:
+        """All that a forest predicts, comparable with what one with another order of classes does."""
+        return shares_by_label(forest, X)
+
+    def fitted(self, tuning: Tuning, **others: Any) -> Forest:
         """A forest fitted on the present rows in a random order."""
         present = dataset_of(shuffled(self.rows, self.random.shuffle))
         return train_forest(present, self.options, tuning, **others)
 
-    def fresh(self) -> DareForestClassifier:
+    def fresh(self) -> Forest:
         """The forest of the present rows, with a column for each category."""
         present = dataset_of(shuffled(self.rows, self.random.shuffle), self.table.categories).one_hot()
         return train_forest(present, self.options | {"categorical_features": None}, NOTHING_CACHED)
@@ -107,6 +143,10 @@ class AnyHistory(RuleBasedStateMachine):
         n = n_attributes(self.table.n_columns, self.table.categories)
         nothing = Dataset(np.empty(0, np.int64), np.empty((0, n), np.float32), np.empty(0, np.int64))
         trees = fit_reference(reference_params(self.options, nothing), nothing.ids, nothing.X, nothing.y)
+        return self.fingerprint_of_no_rows(trees, n)
+
+    def fingerprint_of_no_rows(self, trees: list[Node], n: int) -> str:
+        """The fingerprint of empty trees over so many attributes."""
         return fingerprint(trees, n, [])
 
     def delete(self, ids: list[int]) -> None:
@@ -115,10 +155,13 @@ class AnyHistory(RuleBasedStateMachine):
             planned_and_done(forest, ids)
         self.gone |= {row_id: self.rows.pop(row_id) for row_id in ids}
 
-    def add(self, rows: dict[int, Row]) -> None:
+    def add(self, rows: dict[int, Row], in_parts: bool = False) -> None:
         """Adds rows under ids of our choice to both forests."""
         new = dataset_of(shuffled(rows, self.random.shuffle))
         for forest in (self.eager, self.lazy):
+            if in_parts:
+                assert forest.partial_fit(new.X, new.y, ids=new.ids, sample_weight=new.weights) is forest
+                continue
             report = forest.add(new.X, new.y, ids=new.ids, sample_weight=new.weights)
             assert set(report.ids) == set(counted(new).ids.tolist())
         self.rows |= without_weight_zero(rows)
@@ -154,12 +197,12 @@ class AnyHistory(RuleBasedStateMachine):
         """Down to empty trees."""
         self.delete(list(self.rows))
 
-    @rule(data=st.data())
-    def add_under_chosen_ids(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), in_parts=st.booleans())
+    def add_under_chosen_ids(self, data: st.DataObject, in_parts: bool) -> None:
         """New rows, maybe with values and classes never seen, maybe under ids of deleted rows."""
         contents = data.draw(row_contents(self.table, max_size=6))
         ids = data.draw(st.lists(self.free_ids(), min_size=len(contents), max_size=len(contents), unique=True))
-        self.add(dict(zip(ids, contents, strict=True)))
+        self.add(dict(zip(ids, contents, strict=True)), in_parts)
 
     @precondition(lambda self: len(self.rows) > 2)
     @rule(data=st.data(), weight=st.sampled_from([1, 200, 40_000]))
@@ -234,8 +277,7 @@ class AnyHistory(RuleBasedStateMachine):
     def predict_with_the_lazy_forest(self, data: st.DataObject) -> None:
         """One prediction builds what it reaches and leaves the rest unbuilt."""
         X = np.array([data.draw(self.table.values)], dtype=np.float32)
-        # Classes stand in the order in which each forest met them, which is the same for these two.
-        assert self.lazy.predict_proba(X).tobytes() == self.eager.predict_proba(X).tobytes()
+        assert self.predictions(self.lazy, X) == self.predictions(self.eager, X)
 
     @rule(budget=st.sampled_from([0.0, 1e-5, 1e-3, math.inf]))
     def settle(self, budget: float) -> None:
@@ -252,6 +294,39 @@ class AnyHistory(RuleBasedStateMachine):
             assert forest.compact() == forest.memory_usage()
 
     @rule()
+    def store_and_load(self) -> None:
+        """A pickle, which has the bytes of a file, brings back the forest with the sizes that it has."""
+        self.eager, self.lazy = (pickle.loads(pickle.dumps(forest)) for forest in (self.eager, self.lazy))
+        self.forget_what_files_leave_out()
+        assert self.lazy.to_bytes() == type(self.lazy).from_bytes(self.lazy.to_bytes()).to_bytes()
+
+    def forget_what_files_leave_out(self) -> None:
+        """Weights that came from rows are stored for classes that have rows; others weigh 1 from then on.
+
+        The unit of all weights, which is the largest of them, stays: a class that never comes has it here.
+        """
+        if (before := self.options["class_weight"]) is not None:
+            unit = {"never comes": max([1.0, *before.values()])}
+            self.options["class_weight"] = self.eager.class_weight_ | unit
+
+    @rule()
+    def verify(self) -> None:
+        """The forests retrain themselves and compare."""
+        for forest in (self.eager, self.lazy):
+            assert forest.verify().matches
+
+    @precondition(lambda self: self.rows)
+    @rule()
+    def read_importances_and_out_of_bag_predictions(self) -> None:
+        """Those of the fresh forest, bit by bit."""
+        fresh = self.fresh()
+        is_in_all = self.options["max_samples"] is None or self.eager._params.trees_per_row == self.eager.n_estimators
+        for forest in (self.eager, self.lazy):
+            assert_array_equal(importances(forest), importances(fresh))
+            if not is_in_all:
+                assert_equal(out_of_bag(forest), out_of_bag(fresh))
+
+    @rule()
     def look_at_the_lazy_forest(self) -> None:
         """Now and then only: looking builds everything that was postponed."""
         self.assert_is_as_if_fresh(self.lazy)
@@ -261,7 +336,7 @@ class AnyHistory(RuleBasedStateMachine):
         """After every step."""
         self.assert_is_as_if_fresh(self.eager)
 
-    def assert_is_as_if_fresh(self, forest: DareForestClassifier) -> None:
+    def assert_is_as_if_fresh(self, forest: Forest) -> None:
         """Rows, nodes, predictions and the statistics in the caches are those of a fit on the present rows."""
         assert forest.ids_.tolist() == sorted(self.rows)
         assert forest.n_rows_ == len(self.rows)
@@ -271,7 +346,7 @@ class AnyHistory(RuleBasedStateMachine):
             assert forest.fingerprint() == fresh.fingerprint()
             present = dataset_of(self.rows, self.table.categories)
             # Class weights are not in the fingerprint, but they are in the shares.
-            assert shares_by_label(forest, present.X) == shares_by_label(fresh, present.one_hot().X)
+            assert self.predictions(forest, present.X) == self.predictions(fresh, present.one_hot().X)
             return
         assert forest.fingerprint() == self.empty_fingerprint()
         with pytest.raises(ValueError, match="row"):
@@ -283,14 +358,53 @@ class AnyHistory(RuleBasedStateMachine):
             self.assert_is_as_if_fresh(self.lazy)
 
 
+class AnyHistoryOfTargets(AnyHistory):
+    """The same with regressors."""
+
+    labels = TARGETS
+
+    @initialize(data=st.data())
+    def fit(self, data: st.DataObject) -> None:
+        """The first rows decide which targets may come; a rule tries the others."""
+        super().fit(data)
+        low, high = self.eager.target_range_
+        within = [target for target in self.table.labels if low <= target <= high]
+        self.beyond = [target for target in self.table.labels if not low <= target <= high]
+        self.table = replace(self.table, labels=within)
+
+    def predictions(self, forest: Forest, X: np.ndarray) -> Any:
+        """Means and quantiles."""
+        return targets_and_quantiles(forest, X)
+
+    def fingerprint_of_no_rows(self, trees: list[Node], n: int) -> str:
+        """With the scale, which stays."""
+        return regression_fingerprint(trees, n, 0, fixed_point_of(*self.options["target_range"]))
+
+    def forget_what_files_leave_out(self) -> None:
+        """They have the scale."""
+
+    @precondition(lambda self: self.beyond)
+    @rule(data=st.data())
+    def refuse_a_target_beyond_the_range(self, data: st.DataObject) -> None:
+        """Nothing changes, even where other rows of the batch could come and go; the invariant looks."""
+        ((good, target, _),) = data.draw(row_contents(self.table, max_size=1))
+        X = np.array([good, good], dtype=np.float32)
+        y = np.array([target, data.draw(st.sampled_from(self.beyond))])
+        ids = data.draw(st.lists(self.free_ids(), min_size=2, max_size=2, unique=True))
+        for forest in (self.eager, self.lazy):
+            with pytest.raises(InvalidInputError, match="this forest takes targets from"):
+                forest.update(X, y, ids, delete=list(self.rows)[:1])
+
+
 def test_every_size_that_trades_memory_for_time_is_varied() -> None:
     """A size that no test varies may change forests unseen."""
     assert set(SIZES) == {name for name in dir(_core.Tuning) if not name.startswith("_")}
 
 
 TestAnyHistory = AnyHistory.TestCase
+TestAnyHistoryOfTargets = AnyHistoryOfTargets.TestCase
 # Histories are where the faults are: more of them than of other examples. The stress test of the core does them, too.
-TestAnyHistory.settings = settings(max_examples=4 * settings.default.max_examples)
+TestAnyHistory.settings = TestAnyHistoryOfTargets.settings = settings(max_examples=4 * settings.default.max_examples)
 
 
 def mixed_rows(rng: np.random.Generator, n_rows: int) -> Dataset:
@@ -362,16 +476,39 @@ def categorical_rows(rng: np.random.Generator, n_rows: int) -> Dataset:
     return Dataset(np.arange(n_rows), np.column_stack(columns).astype(np.float32), y, categories=categories)
 
 
+def smooth_targets(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Targets that are all different."""
+    rows = mixed_rows(rng, n_rows)
+    y = 3.0 * rows.X[:, 0] - rows.X[:, 2] ** 2 + rows.X[:, 3] + rng.normal(size=n_rows)
+    return Dataset(rows.ids, rows.X, y)
+
+
+def few_targets(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Nine targets in ten are zero, the others one of four numbers, and rows count once to six times."""
+    rows = mixed_rows(rng, n_rows)
+    amounts = np.array([0.5, 20.0, 1e-7, -3.0])[rng.integers(0, 4, n_rows)]
+    y = np.where((rng.random(n_rows) < 0.1) | (rows.X[:, 4] > 0), amounts, 0.0)
+    return Dataset(rows.ids, rows.X, y, rng.integers(1, 7, n_rows))
+
+
+def categorical_targets(rng: np.random.Generator, n_rows: int) -> Dataset:
+    """Huge targets with a long tail, that depend on categories."""
+    rows = categorical_rows(rng, n_rows)
+    y = 1e200 * (rows.y + np.nan_to_num(rows.X[:, 3])) * rng.exponential(size=n_rows) ** 3
+    return replace(rows, y=y)
+
+
 class MediumHistory:
     """A forest of a few hundred rows that sees random deletions and additions, some of them nasty."""
 
     def __init__(self, options: Options, tuning: Tuning | None, lazy: bool, data: Dataset, n_rows: int = 400) -> None:
         """Fits on the first rows of the pool; the others wait to be added."""
-        self.options, self.data = options, data
+        self.data = data
         self.one_hot = data.one_hot()
         categories = {"categorical_features": data.categories or None}
         self.rng = random.Random(7)
         self.present = set(data.ids[:n_rows].tolist())
+        self.options = resolved_options(options, self.present_rows(data))
         self.forest = train_forest(self.present_rows(data), options | categories, tuning, lazy=lazy, n_jobs=2)
 
     def present_rows(self, data: Dataset) -> Dataset:
@@ -439,17 +576,31 @@ TINY: Tuning = {
 }
 
 
-DRAWS = [mixed_rows, rare_positives, almost_no_positives, wide_one_hot, weighted_rows, categorical_rows]
+TARGET_HISTORIES: dict[str, Options] = {
+    name: options | {"criterion": "squared_error"}
+    for name, options in {
+        "greedy": {"n_thresholds": 5},
+        "every threshold": {"n_thresholds": None, "max_depth": 6},
+        "random upper layers": {"random_depth": 4, "n_thresholds": 3},
+        "uniform, large leaves": {"candidates": "uniform", "n_thresholds": 10, "min_samples_leaf": 4},
+        "each row in a quarter of the trees": {"max_samples": 0.25, "n_thresholds": 1, "max_features": None},
+    }.items()
+}
 
 
-def long_histories() -> Iterator[Any]:
+DrawRows = Callable[[np.random.Generator, int], Dataset]
+DRAWS: list[DrawRows] = [mixed_rows, rare_positives, almost_no_positives, wide_one_hot, weighted_rows, categorical_rows]
+TARGET_DRAWS: list[DrawRows] = [smooth_targets, few_targets, categorical_targets]
+
+
+def long_histories(draws: list[DrawRows], histories: dict[str, Options]) -> Iterator[Any]:
     """All combinations. Half of them are slow tests: any two rows, options, sizes and modes meet in the other half."""
     for (i, draw_rows), (j, name), (k, sizes), (m, mode) in product(
-        enumerate(DRAWS), enumerate(HISTORIES), enumerate(["default", "tiny"]), enumerate(["eager", "lazy"])
+        enumerate(draws), enumerate(histories), enumerate(["default", "tiny"]), enumerate(["eager", "lazy"])
     ):
         yield pytest.param(
             draw_rows,
-            HISTORIES[name],
+            histories[name],
             TINY if sizes == "tiny" else None,
             mode == "lazy",
             marks=[pytest.mark.slow] if (i + j + k + m) % 2 else [],
@@ -457,9 +608,12 @@ def long_histories() -> Iterator[Any]:
         )
 
 
-@pytest.mark.parametrize(("draw_rows", "options", "tuning", "lazy"), list(long_histories()))
+@pytest.mark.parametrize(
+    ("draw_rows", "options", "tuning", "lazy"),
+    [*long_histories(DRAWS, HISTORIES), *long_histories(TARGET_DRAWS, TARGET_HISTORIES)],
+)
 def test_long_history_leaves_no_trace(
-    draw_rows: Callable[[np.random.Generator, int], Dataset],
+    draw_rows: DrawRows,
     options: Options,
     tuning: Tuning | None,
     lazy: bool,
@@ -474,11 +628,18 @@ def test_long_history_leaves_no_trace(
             history.assert_is_as_if_fresh()
 
 
+def growing_histories() -> Iterator[Any]:
+    """Rows and options for classifiers, and for regressors, which are told the range of targets to come."""
+    for draw_rows, (name, options) in product([mixed_rows, categorical_rows], HISTORIES.items()):
+        yield pytest.param(draw_rows, options, id=f"{draw_rows.__name__}-{name}")
+    for draw_rows, (name, options) in product([smooth_targets, few_targets], TARGET_HISTORIES.items()):
+        yield pytest.param(draw_rows, options | {"target_range": (-20, 20)}, id=f"{draw_rows.__name__}-{name}")
+
+
 @pytest.mark.parametrize("tuning", [None, TINY], ids=["default sizes", "tiny sizes"])
-@pytest.mark.parametrize("options", HISTORIES.values(), ids=HISTORIES.keys())
-@pytest.mark.parametrize("draw_rows", [mixed_rows, categorical_rows])
+@pytest.mark.parametrize(("draw_rows", "options"), list(growing_histories()))
 def test_forest_that_grows_and_shrinks_stays_exact(
-    draw_rows: Callable[[np.random.Generator, int], Dataset], options: Options, tuning: Tuning | None
+    draw_rows: DrawRows, options: Options, tuning: Tuning | None
 ) -> None:
     """From 20 rows to 800 and back to 5: columns, nodes and caches pass every size at which they change."""
     data = draw_rows(np.random.default_rng(3), 800)
@@ -493,16 +654,36 @@ def test_forest_that_grows_and_shrinks_stays_exact(
         history.assert_is_as_if_fresh()
 
 
-def test_adding_back_is_undo() -> None:
+both_targets = pytest.mark.parametrize(
+    ("draw_rows", "criterion"),
+    [(mixed_rows, "gini"), (smooth_targets, "squared_error")],
+    ids=["classifier", "regressor"],
+)
+
+
+@both_targets
+def test_adding_back_is_undo(draw_rows: DrawRows, criterion: str) -> None:
     """Delete, then add the same rows: the same bytes as before."""
-    data = mixed_rows(np.random.default_rng(1), 400)
-    forest = build_forest({"n_estimators": 10, "random_state": 3}).fit(data.X, data.y)
+    data = draw_rows(np.random.default_rng(1), 400)
+    forest = build_forest({"n_estimators": 10, "random_state": 3, "criterion": criterion}).fit(data.X, data.y)
     before = forest.fingerprint()
     gone = np.arange(0, 400, 3)
     forest.delete(gone.tolist())
     assert forest.fingerprint() != before
     forest.add(data.X[gone], data.y[gone], ids=gone)
     assert forest.fingerprint() == before
+
+
+def test_verify_of_a_regressor_finds_it_equal_to_retraining() -> None:
+    """Even when all rows at both ends of the range of targets are gone, with which `fit` would choose another."""
+    data = smooth_targets(np.random.default_rng(2), 400)
+    forest = build_forest({"n_estimators": 10, "random_state": 4, "criterion": "squared_error"}).fit(data.X, data.y)
+    forest.delete(np.argsort(data.y)[np.r_[:190, 210:400]].tolist())
+    assert forest.verify().matches
+    left = data.where(forest.ids_)
+    alone = build_forest(forest.get_params()).fit(left.X, left.y, ids=left.ids)
+    assert alone.fingerprint() != forest.fingerprint()
+    assert alone.target_range_[0] > forest.target_range_[0]
 
 
 def test_verify_finds_the_forest_equal_to_retraining() -> None:
@@ -515,10 +696,11 @@ def test_verify_finds_the_forest_equal_to_retraining() -> None:
     assert report.problem is None
 
 
-def test_deletion_cost_changes_nothing() -> None:
+@both_targets
+def test_deletion_cost_changes_nothing(draw_rows: DrawRows, criterion: str) -> None:
     """Asking for the cost of any deletion leaves the forest as it was."""
-    data = mixed_rows(np.random.default_rng(5), 300)
-    forest = build_forest({"n_estimators": 10, "random_state": 5}, TINY).fit(data.X, data.y)
+    data = draw_rows(np.random.default_rng(5), 300)
+    forest = build_forest({"n_estimators": 10, "random_state": 5, "criterion": criterion}, TINY).fit(data.X, data.y)
     before = forest.fingerprint()
     forest.deletion_cost(list(range(0, 300, 2)))
     forest.deletion_costs(list(range(300)))

@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciduous import DareForestClassifier, cli
+from deciduous import DareForestClassifier, DareForestRegressor, cli
 from deciduous.errors import InvalidInputError
 from deciduous.experiments import paper, report, runner
 from deciduous.experiments.claims import Verdict, claims
-from deciduous.experiments.datasets import FOLDER_VARIABLE, Unavailable, load
+from deciduous.experiments.datasets import FOLDER_VARIABLE, REGISTRY, REGRESSION, Unavailable, load
 from deciduous.experiments.measuring import geometric_mean, latency_figures, standard_error
-from deciduous.experiments.models import g_dare
+from deciduous.experiments.models import dare_for, g_dare
+from deciduous.experiments.models import quality as quality_of
 from deciduous.experiments.papers_scheme import CASES
-from deciduous.experiments.protocols import PROTOCOLS, exactness, performance, stream
+from deciduous.experiments.protocols import PROTOCOLS, deletion, exactness, performance, stream
 from deciduous.experiments.resident import OURS, STATM, in_process
 from deciduous.experiments.scales import PAPER, SCALES, SMALL, SMOKE, Budget
 from deciduous.experiments.store import Record, Runs, Store, Unit
@@ -148,7 +149,7 @@ def test_unknown_names_are_refused_with_the_known_ones() -> None:
 
 def test_scales_grow() -> None:
     n_units = [
-        sum(len(protocol.plan(scale, name)) for protocol in PROTOCOLS.values() for name in scale.datasets)
+        sum(len(protocol.units(scale, name)) for protocol in PROTOCOLS.values() for name in scale.datasets)
         for scale in (SMOKE, SMALL, PAPER)
     ]
     assert n_units == sorted(n_units)
@@ -274,6 +275,93 @@ def test_order_of_speedups_is_judged() -> None:
     assert [claim.verdict for claim in falling if "worst-of-1000, often" in claim.text] == [Verdict.FAILS]
 
 
+# ---------------------------------------------------------------------------------------------------------- regression
+
+
+def test_only_deletion_and_exactness_are_run_with_numbers() -> None:
+    """With the criterion of the regressor, for both adversaries and all models; the others plan nothing."""
+    n_units = {name: len(protocol.units(SMALL, "friedman")) for name, protocol in PROTOCOLS.items()}
+    assert {name for name, n in n_units.items() if n} == {"deletion", "exactness"}
+    assert n_units["deletion"] == 2 * len(deletion.MODELS)
+    assert {unit.options["criterion"] for unit in deletion.plan(SMALL, "friedman")} == {"squared_error"}
+    request = runner.Request.checked(["batch", "exactness"], "smoke", ["friedman"])
+    assert {unit.experiment for unit in request.units("friedman")} == {"exactness"}
+
+
+def test_settings_for_numbers_are_ours() -> None:
+    """The default forest, with a random depth for each tolerance that does not fall as tolerances grow."""
+    task = Task(Unit("deletion", "friedman"), PAPER, None)
+    assert task.some_trees(criterion="squared_error") == paper.Setting(100, 20, 25, 0)
+    for entry in REGRESSION:
+        depths = [entry.setting("squared_error", tolerance).random_depth for tolerance in paper.TOLERANCES]
+        assert depths == sorted(depths)
+        assert depths == list(entry.random_depths)
+
+
+def test_forest_of_numbers_is_a_regressor_judged_by_r2() -> None:
+    """It predicts most of Friedman's function, and its range is that of all targets."""
+    data = load("friedman", n_train=2_000)
+    forest = dare_for(data, paper.Setting(20, 20, 25, 2), seed=1).fit(data.X, data.y)
+    assert isinstance(forest, DareForestRegressor)
+    assert (forest.random_depth, forest.target_range) == (2, (data.y.min(), data.y.max()))
+    assert quality_of(forest, data) == pytest.approx(forest.score(data.X_test, data.y_test))
+    assert 0.7 < quality_of(forest, data) < 0.95
+    assert isinstance(dare_for(load("synthetic", n_train=600), paper.Setting(1, 1, 1, 0), 1), DareForestClassifier)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_deletions_of_extreme_targets_are_exact(lazy: bool) -> None:
+    """The experiment gives both forests the range of all rows: among those deleted may be the ends of it."""
+    task = Task(Unit("exactness", "friedman", 1, {"model": "r_dare_0.25", "lazy": lazy}), SMOKE, None)
+    assert exactness.run(task)["matches"]
+    data = task.some_data()
+    gone = np.array([data.y.argmin(), data.y.argmax()])
+    left = np.setdiff1d(np.arange(len(data.y)), gone)
+    setting = task.some_trees(criterion="squared_error")
+    forest = dare_for(data, setting, 1, lazy=lazy).fit(data.X, data.y)
+    forest.delete(gone)
+    retrained = dare_for(data, setting, 1).fit(data.X[left], data.y[left], ids=left)
+    assert forest.fingerprint() == retrained.fingerprint()
+
+
+def exactness_of(dataset: str, matches: bool) -> Record:
+    """A record of a forest that was deleted from and retrained."""
+    options = {"model": "g_dare", "lazy": False}
+    figures = {"n_rows": 9, "n_trees": 1, "n_deleted": 1, "deleting": 1.0, "retraining": 1.0, "fingerprint": "a" * 32}
+    return record_of(Unit("exactness", dataset, 1, options), figures | {"matches": matches})
+
+
+def test_regression_is_judged_on_its_own() -> None:
+    """A forest of numbers that differs says nothing about the paper's claim, and has a section of its own."""
+    runs = Runs([exactness_of("adult", True), exactness_of("friedman", False)])
+    by_text = {claim.text: claim for claim in claims(runs)}
+    ours = by_text["regression: deletion gives the same bytes as retraining"]
+    theirs = by_text["deletion gives the model that retraining gives (ours: the same bytes)"]
+    assert (ours.verdict, theirs.verdict) == (Verdict.FAILS, Verdict.HOLDS)
+    page = report.as_html(runs, SMALL)
+    assert page.index('id="exactness"') < page.index("same</td>") < page.index('id="exactness-regression"')
+    assert page.index('id="exactness-regression"') < page.index("DIFFERENT</td>")
+
+
+def test_table_of_regression_has_r2_and_both_speedups() -> None:
+    """In the report and on the page of the documentation."""
+    runs = Runs(
+        record_of(
+            Unit("deletion", "friedman", 1, {"criterion": "squared_error", "adversary": adversary, "model": model}),
+            {"speedup": speedup, "score": score, "n_rows": 80, "n_trees": 7, "random_depth": depth, "delete": {"n": 3}},
+        )
+        for adversary, factor in (("random", 1.0), ("worst_of_1000", 0.1))
+        for model, speedup, score, depth in (("g_dare", 300 * factor, 0.85, 0), ("r_dare_1.0", 500 * factor, 0.842, 6))
+    )
+    text = report.as_markdown(runs, SMALL)
+    assert "| Friedman | G-DaRE | 0 | 0.8500 | +0.00 | 300x | 30x | 80 rows, 7 trees, 1 seed |" in text
+    assert "| Friedman | R-DaRE 1.0% | 6 | 0.8420 | +0.80 | 500x | 50x | 80 rows, 7 trees, 1 seed |" in text
+    page = report.as_html(runs, SMALL)
+    assert "deletion, regression" in page
+    assert "R² lost, points" in page
+    assert 'id="deletion"' not in page
+
+
 # ------------------------------------------------------------------------------------------------------- smoke, report
 
 
@@ -298,7 +386,7 @@ def test_smoke_runs_every_experiment(smoke: Path) -> None:
     assert all(len(runs.done(name)) > 0 for name in PROTOCOLS if name not in ("random-depth", "thresholds"))
     missing = runs.without_result()
     absent = {record.unit.dataset for record in missing if record.unit.experiment == "data"}
-    real = [name for name in SMOKE.datasets if name != "synthetic"]
+    real = [name for name in SMOKE.datasets if REGISTRY[name].is_real]
     assert absent == {name for name in real if not (SHARED_DATA / f"{name}.parquet").exists()}
     assert [record for record in missing if record.unit.experiment != "data" and "lightgbm" not in str(record)] == []
 
@@ -347,7 +435,10 @@ def test_report_is_one_whole_page_with_every_experiment(smoke: Path) -> None:
     assert parsed.open == []
     assert [target for target in parsed.references if not target.startswith("#")] == []
     run = {record.unit.experiment for record in Runs.read(smoke / "smoke.jsonl")} - {"data"}
-    assert parsed.names == ["claims", "data", *(name for name in PROTOCOLS if name in run), "missing", "run"]
+    sections = [name for name in PROTOCOLS if name in run]
+    for name in ("deletion", "exactness"):
+        sections.insert(sections.index(name) + 1, f"{name}-regression")
+    assert parsed.names == ["claims", "data", *sections, "missing", "run"]
     assert "stand-in" in page
     assert "no ctr.parquet" in page or "not part of this run" in page
     assert "cores" in page
@@ -380,6 +471,7 @@ def test_data_sets_are_listed_with_their_state(tmp_path: Path) -> None:
     lines = invoke("data", "--data", str(tmp_path)).output
     assert "no, can be fetched" in lines
     assert all(name in lines for name in ("surgical", "higgs_stand_in", "98 (99)"))
+    assert re.search(r"friedman .* 80,000 \+ 20,000 .* – .* r2 .* made", lines)
 
 
 def test_every_experiment_is_a_command() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "greedy": {"n_estimators": 5, "random_state": 0},
@@ -41,6 +41,69 @@ def test_fingerprint_is_pinned(name: str) -> None:
     """The same rows, parameters and seed give the same bytes for ever (or docs/algorithm.md changed)."""
     X, y = hostile_rows()
     assert DareForestClassifier(**SETTINGS[name]).fit(X, y).fingerprint() == PINNED[name]
+
+
+REGRESSION_SETTINGS: dict[str, dict[str, Any]] = {
+    "greedy": {"n_estimators": 5, "random_state": 0},
+    "random above": {"n_estimators": 5, "random_depth": 3, "target_range": (-1e4, 1e4), "random_state": 1},
+    "random trees": {"n_estimators": 5, "random_depth": 20, "random_state": 2},
+    "uniform": {"n_estimators": 5, "candidates": "uniform", "n_thresholds": 3, "random_state": 3},
+    "all thresholds": {"n_estimators": 5, "n_thresholds": None, "random_state": 4},
+    "share of trees": {"n_estimators": 7, "max_samples": 0.4, "min_samples_leaf": 3, "random_state": 2**64 - 1},
+}
+
+PINNED_REGRESSION: dict[str, str] = {
+    "greedy": "6ad15ab78a0c0867c63aae4266567ec2280c509b832747e70b80be44598414a1",
+    "random above": "e177ef32e63dc755f7d7bed32644295e09edad09de355f2c2ca932d4ae53cb05",
+    "random trees": "62d7ea860bd69977eae395aea9122082b5745ce8c467104fea55741759cf513d",
+    "uniform": "0d315ac1e3e7ab99a99d8a72ba63d27e10194ff96281d07147bb639370423133",
+    "all thresholds": "4c8f316ced1a6a7a13d2fdcbbfecc618eda4cc0f7f2ca7d27f6a686ff460d452",
+    "share of trees": "ad9e23c5c180e7e3e7758706934078c72537af73fbdf2af9e35df22150fc1813",
+}
+
+
+def hostile_targets() -> tuple[np.ndarray, np.ndarray]:
+    """The same rows with targets that are mostly equal, and else from tiny to large, of both signs."""
+    X, _ = hostile_rows()
+    i = np.arange(len(X))
+    return X, np.where(i % 3 == 0, 0.1, np.array([1e-7, -250.0, 3.0, 1 / 3, 999.5])[(i * i) % 5])
+
+
+@pytest.mark.parametrize("name", REGRESSION_SETTINGS)
+def test_fingerprint_of_a_regressor_is_pinned(name: str) -> None:
+    """With weights, so that sums of many steps are in it."""
+    X, y = hostile_targets()
+    forest = DareForestRegressor(**REGRESSION_SETTINGS[name]).fit(X, y, sample_weight=1 + np.arange(len(y)) % 4)
+    assert forest.fingerprint() == PINNED_REGRESSION[name]
+
+
+def test_fingerprint_of_a_regressor_depends_on_targets_and_their_scale() -> None:
+    """As many digits as are kept, and no more."""
+    X, y = hostile_targets()
+
+    def fingerprint(y: np.ndarray = y, target_range: tuple[float, float] = (-250.0, 999.5)) -> str:
+        return DareForestRegressor(5, target_range=target_range, random_state=0).fit(X, y).fingerprint()
+
+    step = 2.0 ** (11 - 38)  # the range is less than 2^11
+    assert fingerprint(y + 0.1 * step * (np.arange(len(y)) == 7)) == fingerprint()
+    variants = [
+        fingerprint(),
+        fingerprint(y + step * (np.arange(len(y)) == 7)),
+        fingerprint(-y, (-999.5, 250.0)),
+        fingerprint(target_range=(-250.0, 3000.0)),
+        fingerprint(target_range=(-2040.0, -20.0)),
+    ]
+    assert len(set(variants)) == len(variants)
+    assert fingerprint(target_range=(-251.0, 1000.0)) == fingerprint()  # another range with the same scale and offset
+
+
+@pytest.mark.parametrize("target_type", [np.int16, np.int64, np.float32, object])
+def test_equal_targets_of_other_types_give_the_same_fingerprint(target_type: type) -> None:
+    """3, 3.0 and a float32 of 3 are one number."""
+    X, _ = hostile_rows()
+    y = np.arange(len(X)) % 9 - 4
+    expected = DareForestRegressor(3, random_state=0).fit(X, y.astype(np.float64)).fingerprint()
+    assert DareForestRegressor(3, random_state=0).fit(X, y.astype(target_type)).fingerprint() == expected
 
 
 PINNED_STABLE = {

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import deciduous
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
+from strategies import Forest, predicted
 
 NATIVE = Path(__file__).parent / "native" / "float_mode.c"
 MODES = ["flush subnormal numbers to zero", "upward", "downward", "towards zero"]
@@ -62,6 +63,7 @@ def rows_of(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 X, Y = rows_of(300)
+TARGETS = Y + np.sin(X[:, 3] * 9) / 7
 FORESTS: dict[str, dict[str, Any]] = {
     "valid": {"n_thresholds": 5},
     "uniform": {"candidates": "uniform", "n_thresholds": 3},
@@ -69,51 +71,66 @@ FORESTS: dict[str, dict[str, Any]] = {
     "entropy": {"criterion": "entropy", "class_weight": "balanced"},
     "gini of weighted classes": {"class_weight": {0: 0.3, 1: 7.7}},
     "lazy": {"lazy": True, "max_samples": 0.5},
+    "targets": {"criterion": "squared_error"},
+    "targets, lazy": {"criterion": "squared_error", "lazy": True, "max_samples": 0.5},
 }
+WEIGHTS = {"whole": 1 + np.arange(250) % 3, "real": 0.1 + np.arange(250) / 77}
 
 
-def history(options: dict[str, Any]) -> list[object]:
+def history(options: dict[str, Any], weights: np.ndarray) -> list[object]:
     """Everything that a forest does, and all that it says."""
-    forest = DareForestClassifier(n_estimators=6, max_depth=8, random_state=5, **options)
-    forest.fit(X[:250], Y[:250], sample_weight=1 + np.arange(250) % 3)
-    said: list[object] = [forest.predict_proba(X).tobytes(), forest.predict_proba(X[:3]).tobytes()]
+    is_regressor = "squared_error" in options.values()
+    kind, y = (DareForestRegressor, TARGETS) if is_regressor else (DareForestClassifier, Y)
+    forest = kind(n_estimators=6, max_depth=8, random_state=5, **options)
+    forest.fit(X[:250], y[:250], sample_weight=weights)
+    said: list[object] = [predicted(forest, X).tobytes(), predicted(forest, X[:3]).tobytes()]
     said.append(forest.deletion_cost(list(range(0, 250, 5))))
+    said.append(forest.deletion_costs(list(range(0, 250, 5))).tolist())
     said.append(forest.delete(list(range(0, 250, 5))))
-    forest.add(X[250:], Y[250:], ids=range(250, 300))
-    said += [forest.check(), forest.fingerprint(), forest.verify(), forest.predict_proba(X).tobytes()]
+    forest.add(X[250:], y[250:], ids=range(250, 300))
+    said += [forest.check(), forest.fingerprint(), forest.verify(), predicted(forest, X).tobytes()]
     stored = forest.to_bytes()
-    loaded = DareForestClassifier.from_bytes(stored)
+    loaded = kind.from_bytes(stored)
     frozen = forest.freeze()
-    said += [stored, loaded.fingerprint(), loaded.to_bytes(), frozen.to_bytes(), frozen.predict_proba(X).tobytes()]
+    said += [stored, loaded.fingerprint(), loaded.to_bytes(), frozen.to_bytes(), predicted(frozen, X).tobytes()]
     said.append(forest.apply(X).tolist())
     said.append([repr(forest.tree_nodes(tree)) for tree in range(6)])
+    said.append([forest.tree_view(tree).impurity(forest.criterion).tobytes() for tree in range(6)])
+    said.append([forest.tree_view(tree).values.tobytes() for tree in range(6)])
+    said.append(forest.feature_importances_.tobytes())
+    if forest.max_samples is not None:
+        said.append(forest.oob_score_)
     return said
 
 
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("options", FORESTS.values(), ids=FORESTS)
 def test_forest_is_the_same_in_any_arithmetic(
-    native: ctypes.CDLL, options: dict[str, Any], mode: str, n_jobs: int
+    native: ctypes.CDLL, options: dict[str, Any], mode: str, n_jobs: int, weights: np.ndarray
 ) -> None:
     """From rows to bytes and predictions, and the mode of the caller stays what it was."""
-    expected = history(options | {"n_jobs": n_jobs})
+    expected = history(options | {"n_jobs": n_jobs}, weights)
     with arithmetic(native, mode):
-        assert history(options | {"n_jobs": n_jobs}) == expected
+        assert history(options | {"n_jobs": n_jobs}, weights) == expected
 
 
+@pytest.mark.parametrize("y", [Y, TARGETS], ids=["classes", "targets"])
 @pytest.mark.parametrize("mode", MODES)
-def test_live_forest_is_the_same_in_any_arithmetic(native: ctypes.CDLL, mode: str, tmp_path: Path) -> None:
+def test_live_forest_is_the_same_in_any_arithmetic(
+    native: ctypes.CDLL, mode: str, y: np.ndarray, tmp_path: Path
+) -> None:
     """Rows of a table become the same numbers and digests: whoever syncs in another mode finds nothing changed."""
     pytest.importorskip("sqlalchemy")
     from deciduous.live import LiveForest
 
     columns = ["a", "b", "c", "d"]
     with closing(sqlite3.connect(tmp_path / "rows.db")) as table, table:
-        table.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, y INTEGER, a REAL, b REAL, c REAL, d REAL)")
+        table.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, y NUMERIC, a REAL, b REAL, c REAL, d REAL)")
         table.executemany(
             "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)",
-            [(i, int(y), *map(float, x)) for i, (x, y) in enumerate(zip(X, Y, strict=True))],
+            [(i, target, *map(float, x)) for i, (x, target) in enumerate(zip(X, y.tolist(), strict=True))],
         )
     live = LiveForest.create(
         f"sqlite:///{tmp_path}/rows.db",
@@ -125,11 +142,11 @@ def test_live_forest_is_the_same_in_any_arithmetic(native: ctypes.CDLL, mode: st
     )
     with live:
         probes = [dict(zip(columns, map(float, x), strict=True)) for x in X]
-        expected = live.predict_proba(probes).tobytes()
+        expected = live.predict(probes).tobytes()
         with arithmetic(native, mode):
             assert live.sync().receipts == ()
             assert live.verify()
-            assert live.predict_proba(probes).tobytes() == expected
+            assert live.predict(probes).tobytes() == expected
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -146,13 +163,21 @@ def test_numbers_of_the_command_line_are_the_same_in_any_arithmetic(native: ctyp
 @pytest.mark.parametrize("mode", MODES)
 def test_mode_is_restored_after_an_error(native: ctypes.CDLL, mode: str) -> None:
     """Errors of the core, and of Python on the way in, leave the mode, too."""
-    forest = DareForestClassifier(n_estimators=2, random_state=0).fit(X, Y)
-    failing: list[Callable[[], object]] = [
-        lambda: forest.delete([10**6]),
-        lambda: forest.predict([[np.inf] * 4]),
-        lambda: deciduous.load(__file__),
-        lambda: forest.add(X[:1], Y[:1], ids=[0]),
-    ]
+    classifier = DareForestClassifier(n_estimators=2, random_state=0).fit(X, Y)
+    regressor = DareForestRegressor(n_estimators=2, random_state=0).fit(X, TARGETS)
+    failing: list[Callable[[], object]] = [lambda: deciduous.load(__file__), lambda: regressor.add(X[:1], [1e9])]
+    for forest in (classifier, regressor):
+        failing += failures(forest)
     for call in failing:
         with arithmetic(native, mode), pytest.raises(Exception, match=r"."):
             call()
+
+
+def failures(forest: Forest) -> list[Callable[[], object]]:
+    """What a forest of these rows refuses."""
+    return [
+        lambda: forest.delete([10**6]),
+        lambda: forest.predict([[np.inf] * 4]),
+        lambda: forest.add(X[:1], Y[:1], ids=[0]),
+        lambda: forest.tree_view(0).impurity("none"),
+    ]

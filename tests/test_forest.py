@@ -31,6 +31,7 @@ DEFAULTS: dict[str, Any] = {
     "min_samples_split": 2,
     "min_samples_leaf": 1,
     "max_samples": None,
+    "weight_unit": None,
     "class_weight": None,
     "categorical_features": "from_dtype",
     "lazy": False,
@@ -345,7 +346,7 @@ def test_unseen_labels_take_their_place_among_the_classes(known: list[Any], new:
     both = np.vstack([X, X_new])
     assert same_shares(forest.predict_proba(both), fresh.predict_proba(both))
     assert forest.tree_nodes(0) == fresh.tree_nodes(0)
-    assert forest.tree_view(1).shares.tolist() == fresh.tree_view(1).shares.tolist()
+    assert forest.tree_view(1).values.tolist() == fresh.tree_view(1).values.tolist()
     assert forest.predict(both).tolist() == fresh.predict(both).tolist()
     assert forest.check()
     assert forest.verify().matches

@@ -56,7 +56,7 @@ def output_of(program: str) -> str:
 
 DURING_AN_UPDATE = """
     from contextlib import contextmanager
-    import deciduous.forest
+    import deciduous._forest
 
     is_inside, may_go_on = threading.Event(), threading.Event()
 
@@ -67,7 +67,7 @@ DURING_AN_UPDATE = """
             may_go_on.wait()
         yield report
 
-    deciduous.forest.bar = bar
+    deciduous._forest.bar = bar
     updating = threading.Thread(target=lambda: forest.{update})
     updating.start()
     is_inside.wait()  # the core is in the middle of it, and holds its lock

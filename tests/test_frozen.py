@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -29,17 +29,21 @@ import deciduous
 from deciduous import (
     CorruptModelError,
     DareForestClassifier,
+    DareForestRegressor,
     DeciduousError,
     EmptyForestError,
     FrozenForestClassifier,
     FrozenForestError,
+    FrozenForestRegressor,
 )
-from deciduous.frozen import NEEDS_ROWS
-from file_format import sections_of
-from strategies import TUNINGS, Dataset, datasets, options_for, train_forest
+from deciduous.frozen import CLASSES_NEED_ROWS, NEEDS_ROWS, TARGETS_NEED_ROWS
+from file_format import as_json, sections_of, with_section
+from make_golden_files import GOLDEN_FOLDER
+from strategies import TARGETS, TUNINGS, Dataset, datasets, options_for, resolved_options, train_forest
+from tampering import Forest
 
 SMALL: dict[str, Any] = {"n_estimators": 6, "max_depth": 8, "n_thresholds": 5, "random_state": 3}
-GOLDEN_FOLDER = Path(__file__).parent / "data" / "golden"
+Frozen = FrozenForestClassifier | FrozenForestRegressor
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "greedy": {},
@@ -70,8 +74,18 @@ def rows_of(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 PROBES = np.vstack([rows_of(150, seed=9)[0], np.full((1, 3), np.nan, np.float32), [[3e38, -3e38, 0.0]]])
 
 
-def assert_same_predictions(frozen: FrozenForestClassifier, live: DareForestClassifier, X: np.ndarray) -> None:
+def regressor(**options: Any) -> DareForestRegressor:
+    """A small regressor on the rows of the small forests, whose targets depend on the numbers."""
+    X, y = rows_of(200)
+    return DareForestRegressor(**(SMALL | options)).fit(X, y + np.sin(9 * X[:, 0]))
+
+
+def assert_same_predictions(frozen: Frozen, live: Forest, X: np.ndarray) -> None:
     """To the last bit, by label: the frozen forest has the classes with rows, ascending."""
+    if isinstance(live, DareForestRegressor):
+        assert isinstance(frozen, FrozenForestRegressor)
+        assert frozen.predict(X).tobytes() == live.predict(X).tobytes()
+        return
     ours, theirs = frozen.predict_proba(X), live.predict_proba(X)
     assert ours.dtype == theirs.dtype == np.float64
     columns = [live.classes_.tolist().index(label) for label in frozen.classes_.tolist()]
@@ -104,11 +118,31 @@ def test_predictions_are_those_of_the_live_forest(options: dict[str, Any]) -> No
     assert frozen.score(PROBES, forest.predict(PROBES)) == 1.0
 
 
+OF_CLASSES = {"class_weight", "criterion"}
+REGRESSION_OPTIONS = {name: its for name, its in OPTIONS.items() if not OF_CLASSES & set(its)}
+REGRESSION_OPTIONS["target range"] = {"target_range": (-1e6, 0)}
+
+
+@pytest.mark.parametrize("options", REGRESSION_OPTIONS.values(), ids=REGRESSION_OPTIONS)
+def test_predicted_numbers_are_those_of_the_live_forest(options: dict[str, Any]) -> None:
+    """Bit for bit, before and after deletions and additions, also of targets beyond all others."""
+    forest = regressor(**options)
+    assert_same_predictions(forest.freeze(), forest, PROBES)
+    forest.delete(range(0, 150, 3))
+    assert_same_predictions(forest.freeze(), forest, PROBES)
+    more, targets = rows_of(40, seed=5)
+    forest.add(more, targets)
+    forest.add(more[:2], forest.target_range_)
+    frozen = forest.freeze()
+    assert_same_predictions(frozen, forest, PROBES)
+    assert frozen.score(PROBES, forest.predict(PROBES)) == 1.0
+
+
 @given(st.data())
 @settings(max_examples=60)
 def test_any_forest_predicts_the_same_frozen(data: st.DataObject) -> None:
     """Tiny hostile data sets, all parameters."""
-    rows: Dataset = data.draw(datasets())
+    rows: Dataset = data.draw(datasets() | datasets(labels=TARGETS))
     options = data.draw(options_for(rows))
     forest = train_forest(rows, options, data.draw(TUNINGS), lazy=data.draw(st.booleans()))
     doomed = data.draw(st.lists(st.sampled_from(forest.ids_.tolist()), unique=True))
@@ -118,12 +152,11 @@ def test_any_forest_predicts_the_same_frozen(data: st.DataObject) -> None:
             forest.freeze()
         return
     frozen = forest.freeze()
-    again = FrozenForestClassifier.from_bytes(frozen.to_bytes())
+    again = type(frozen).from_bytes(frozen.to_bytes())
     for its in (frozen, again):
         assert_same_predictions(its, forest, rows.X)
     left = rows.where(np.isin(rows.ids, forest.ids_))
-    if options["class_weight"] == "balanced":
-        options["class_weight"] = forest.class_weight_
+    options = resolved_options(options, rows)
     assert frozen.to_bytes() == train_forest(left, options).freeze().to_bytes()
 
 
@@ -169,6 +202,19 @@ def test_rows_of_a_wrong_shape_are_refused() -> None:
         frozen._frozen.predict(np.zeros((1, 2), np.float32), 1)
 
 
+def test_works_as_a_scikit_learn_regressor() -> None:
+    """As the classifier does below."""
+    X, y = rows_of(100)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    frozen = DareForestRegressor(**SMALL).fit(table, y).freeze()
+    assert is_regressor(frozen)
+    assert not is_classifier(frozen)
+    assert frozen.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert clone(frozen) is frozen
+    assert not hasattr(frozen, "predict_proba")
+    assert not hasattr(frozen, "classes_")
+
+
 def test_works_as_a_scikit_learn_classifier() -> None:
     """At the end of a pipeline, with names of columns checked; clones are itself, as they could not be fitted."""
     X, y = rows_of(100)
@@ -193,8 +239,8 @@ def live() -> DareForestClassifier:
     return DareForestClassifier(**SMALL).fit(*rows_of(200))
 
 
-WAYS: dict[str, Callable[[FrozenForestClassifier], FrozenForestClassifier]] = {
-    "bytes": lambda frozen: FrozenForestClassifier.from_bytes(frozen.to_bytes()),
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "bytes": lambda frozen: type(frozen).from_bytes(frozen.to_bytes()),
     "pickle": lambda frozen: pickle.loads(pickle.dumps(frozen)),
     "deepcopy": copy.deepcopy,
     "copy": copy.copy,
@@ -205,7 +251,7 @@ WAYS: dict[str, Callable[[FrozenForestClassifier], FrozenForestClassifier]] = {
 @pytest.mark.parametrize(
     "labels", [[0, 1, 2], ["oak", "beech", "Lärche"], [2.0, -1.0, 3.0]], ids=["int", "str", "float"]
 )
-def test_round_trip(way: Callable[[FrozenForestClassifier], FrozenForestClassifier], labels: list[Any]) -> None:
+def test_round_trip(way: Callable[[Any], Any], labels: list[Any]) -> None:
     """Same predictions, classes and bytes, whatever the labels are."""
     X, y = rows_of(200)
     frozen = DareForestClassifier(**SMALL).fit(pd.DataFrame(X, columns=list("abc")), np.array(labels)[y]).freeze()
@@ -218,15 +264,29 @@ def test_round_trip(way: Callable[[FrozenForestClassifier], FrozenForestClassifi
     assert again.to_bytes() == frozen.to_bytes()
 
 
-def test_files_are_loaded_as_what_they_are(live: DareForestClassifier, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("scale", [1.0, 1e-290, -1e299])
+def test_round_trip_of_numbers(way: Callable[[Any], Any], scale: float) -> None:
+    """Same predictions and bytes, whatever the size of the targets."""
+    X, y = rows_of(200)
+    frozen = DareForestRegressor(**SMALL).fit(X, scale * (y + 0.5)).freeze()
+    again = way(frozen)
+    assert type(again) is FrozenForestRegressor
+    assert again.predict(PROBES).tobytes() == frozen.predict(PROBES).tobytes()
+    assert again.to_bytes() == frozen.to_bytes()
+
+
+@pytest.mark.parametrize("kind", [DareForestClassifier, DareForestRegressor])
+def test_files_are_loaded_as_what_they_are(kind: type[Forest], tmp_path: Path) -> None:
     """`save(frozen=True)` is `freeze().save()`; `load` tells the kinds apart."""
+    live = kind(**SMALL).fit(*rows_of(200))
     live.save(tmp_path / "live")
     live.save(tmp_path / "frozen", frozen=True)
     live.freeze().save(tmp_path / "frozen too")
     assert (tmp_path / "frozen").read_bytes() == (tmp_path / "frozen too").read_bytes()
-    assert isinstance(deciduous.load(tmp_path / "live"), DareForestClassifier)
+    assert type(deciduous.load(tmp_path / "live")) is kind
     frozen = deciduous.load(tmp_path / "frozen", n_jobs=2)
-    assert isinstance(frozen, FrozenForestClassifier)
+    assert type(frozen) is (FrozenForestClassifier if kind is DareForestClassifier else FrozenForestRegressor)
     assert frozen.n_jobs == 2
     assert_same_predictions(frozen, live, PROBES)
 
@@ -245,27 +305,69 @@ def test_the_other_kind_is_refused_by_name(live: DareForestClassifier) -> None:
         DareForestClassifier.from_bytes(live.freeze().to_bytes())
     with pytest.raises(CorruptModelError, match=r"'forest', not 'frozen'"):
         FrozenForestClassifier.from_bytes(live.to_bytes())
+    words = "it is a {}, not a {}; `deciduous.load` reads both"
+    with pytest.raises(CorruptModelError, match=re.escape(words.format("classifier", "regressor"))):
+        FrozenForestRegressor.from_bytes(live.freeze().to_bytes())
+    with pytest.raises(CorruptModelError, match=re.escape(words.format("regressor", "classifier"))):
+        FrozenForestClassifier.from_bytes(regressor().freeze().to_bytes())
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN_FOLDER.glob("v1-*.forest")), ids=lambda path: path.stem)
-def test_files_without_a_kind_are_forests_and_can_be_frozen(path: Path) -> None:
-    """Those that were written before there were kinds."""
-    forest = deciduous.load(path)
-    assert isinstance(forest, DareForestClassifier)
+def test_files_without_a_kind_are_forests_and_can_be_frozen(path: Path, tmp_path: Path) -> None:
+    """As those that were written before there were kinds; whether there are classes shows elsewhere."""
+    data = path.read_bytes()
+    meta = json.loads(dict(sections_of(data))["meta"])
+    assert meta.pop("kind") == "forest"
+    (tmp_path / path.name).write_bytes(with_section(data, "meta", as_json(meta)))
+    forest = deciduous.load(tmp_path / path.name)
+    assert type(forest) is (DareForestRegressor if path.stem == "v1-regression" else DareForestClassifier)
     assert_same_predictions(forest.freeze(), forest, np.resize(PROBES, (50, forest.n_features_in_)))
 
 
 # ---------------------------------------------------------------------------------------------- what it cannot do
 
 
-@pytest.mark.parametrize("name", sorted(NEEDS_ROWS))
-def test_what_needs_rows_is_not_there_and_says_why(live: DareForestClassifier, name: str) -> None:
-    """The live forest has it; the frozen one has not, also for `hasattr`."""
-    assert hasattr(live, name)
-    frozen = live.freeze()
-    assert not hasattr(frozen, name)
-    with pytest.raises(FrozenForestError, match=rf"has no `{name}`: .* holds no training rows.*Use the forest"):
-        getattr(frozen, name)
+@pytest.fixture(scope="module")
+def sampled() -> list[Forest]:
+    """A classifier and a regressor whose rows are in half of the trees, so that they have out-of-bag scores."""
+    return [DareForestClassifier(**SMALL, max_samples=0.5).fit(*rows_of(200)), regressor(max_samples=0.5)]
+
+
+def test_what_needs_rows_is_not_there_and_says_why(sampled: list[Forest]) -> None:
+    """Everything that the live forest has, and no more; also for `hasattr`."""
+    for live in sampled:
+        frozen = live.freeze()
+        methods = {name for name in dir(type(live)) if not name.startswith("_") and not name.endswith("_request")}
+        needing = (methods | {"seed_"}) - set(dir(type(frozen))) - set(vars(frozen))
+        assert needing == set(frozen._needs_rows)
+        for name in needing:
+            assert hasattr(live, name)
+            assert not hasattr(frozen, name)
+            with pytest.raises(FrozenForestError, match=rf"has no `{name}`: .* holds no training rows.*Use the forest"):
+                getattr(frozen, name)
+
+
+def test_frozen_classifier_does_not_speak_of_targets(sampled: list[Forest]) -> None:
+    """What its forest does not have either is unknown, and the other way round."""
+    classifier, regressor = (live.freeze() for live in sampled)
+    for frozen, others in ((classifier, TARGETS_NEED_ROWS - NEEDS_ROWS), (regressor, CLASSES_NEED_ROWS - NEEDS_ROWS)):
+        for name in others:
+            with pytest.raises(AttributeError, match=f"no attribute '{name}'") as caught:
+                getattr(frozen, name)
+            assert not isinstance(caught.value, FrozenForestError)
+
+
+def test_quantiles_of_a_frozen_regressor_are_refused_with_the_reason() -> None:
+    """They are targets of training rows."""
+    with pytest.raises(FrozenForestError, match=r"has no `quantiles`: .* holds no training rows"):
+        regressor().freeze().predict(PROBES, quantiles=[0.5])
+
+
+def test_present_shares_of_a_frozen_classifier_are_all_shares(live: DareForestClassifier) -> None:
+    """As of the forest that was frozen, whose classes without rows it does not have."""
+    labels, shares = live.freeze().present_shares(PROBES)
+    assert labels.tolist() == live.present_shares(PROBES)[0].tolist()
+    assert shares.tobytes() == live.present_shares(PROBES)[1].tobytes()
 
 
 def test_errors_are_told_in_full(live: DareForestClassifier) -> None:
@@ -282,11 +384,12 @@ def test_errors_are_told_in_full(live: DareForestClassifier) -> None:
     assert not isinstance(other.value, FrozenForestError)
 
 
-def test_one_that_was_never_made_says_how_to_make_one() -> None:
+@pytest.mark.parametrize("kind", [FrozenForestClassifier, FrozenForestRegressor])
+def test_one_that_was_never_made_says_how_to_make_one(kind: type[Frozen]) -> None:
     """The constructor alone gives no forest."""
-    empty = FrozenForestClassifier()
+    empty = kind()
     for call in (lambda: empty.predict([[1.0]]), empty.to_bytes, empty.memory_usage):
-        with pytest.raises(NotFittedError, match=r"FrozenForestClassifier holds no forest.*freeze\(\)"):
+        with pytest.raises(NotFittedError, match=rf"{kind.__name__} holds no forest.*freeze\(\)"):
             call()
     with pytest.raises(NotFittedError):
         DareForestClassifier().freeze()
@@ -314,19 +417,20 @@ SECRET_VALUES = [1234.5677, -98765.43, 3.1415926e33]
 FIRST_SECRET_ID = 0x1B2C3D4E5F607182
 
 
-def forest_with_secrets(lazy: bool = False) -> DareForestClassifier:
+def forest_with_secrets(kind: type[Forest]) -> Any:
     """Whole numbers, and ten rows of values and ids unlike all others, which thresholds separate but do not equal."""
     rng = np.random.default_rng(4)
     X = rng.integers(0, 1000, (400, 3)).astype(np.float32)
     secrets = np.array(SECRET_VALUES, np.float32) * (1 + np.arange(10, dtype=np.float32).reshape(-1, 1) / 16)
     ids = np.concatenate([np.arange(400) + 7_000_001, FIRST_SECRET_ID + np.arange(10) * 0x0101010101])
-    forest = DareForestClassifier(n_estimators=10, random_state=SEED, lazy=lazy, max_depth=6)
+    forest = kind(n_estimators=10, random_state=SEED, max_depth=6)
     return forest.fit(np.vstack([X, secrets]), np.append(X[:, 0] > 500, np.arange(10) % 2 == 0), ids=ids)
 
 
-def test_no_value_id_or_seed_is_in_the_bytes() -> None:
+@pytest.mark.parametrize("kind", [DareForestClassifier, DareForestRegressor])
+def test_no_value_id_or_seed_is_in_the_bytes(kind: type[Forest]) -> None:
     """Of any row; the live forest's bytes have them all. Thresholds are midpoints, so they are nobody's values."""
-    forest = forest_with_secrets()
+    forest = forest_with_secrets(kind)
     whole, frozen = forest.to_bytes(), forest.freeze().to_bytes()
     secrets = np.array(SECRET_VALUES, np.float32) * (1 + np.arange(10, dtype=np.float32).reshape(-1, 1) / 16)
     for value in secrets.ravel().tolist():
@@ -355,6 +459,27 @@ def test_no_count_is_in_the_bytes() -> None:
     assert heavy == one
 
 
+def test_no_count_is_in_the_bytes_of_numbers() -> None:
+    """Means are those of rows that weigh 2^20 times as much, which rounds nothing."""
+    X, y = rows_of(60)
+    targets = y + np.sin(9 * X[:, 0])
+    one = DareForestRegressor(**SMALL).fit(X, targets).freeze().to_bytes()
+    heavy = DareForestRegressor(**SMALL).fit(X, targets, sample_weight=np.full(60, 2**20)).freeze().to_bytes()
+    assert heavy == one
+
+
+def test_description_of_a_regressor_has_its_scale_and_nothing_else() -> None:
+    """No parameters, no seed, no range of the targets."""
+    sections = dict(sections_of(regressor(target_range=(100, 160)).freeze().to_bytes()))
+    assert list(sections) == ["meta", "frozen"]
+    assert json.loads(sections["meta"]) == {
+        "kind": "frozen",
+        "targets": {"exponent": 6 - 38, "offset": 128.0},
+        "n_features_in": 3,
+        "feature_names_in": None,
+    }
+
+
 def test_description_names_what_is_needed_to_predict_and_nothing_else(live: DareForestClassifier) -> None:
     """No parameters, no seed, no fresh ids, no class weights."""
     sections = dict(sections_of(live.freeze().to_bytes()))
@@ -369,8 +494,9 @@ def test_description_names_what_is_needed_to_predict_and_nothing_else(live: Dare
 
 def test_object_refers_to_nothing_of_the_live_forest() -> None:
     """Its attributes are the frozen core, labels, and numbers."""
-    frozen = forest_with_secrets().freeze()
-    assert set(vars(frozen)) == {"n_jobs", "_frozen", "_columns", "classes_", "n_features_in_"}
+    common = {"n_jobs", "_frozen", "_columns", "n_features_in_"}
+    assert set(vars(forest_with_secrets(DareForestClassifier).freeze())) == common | {"classes_"}
+    assert set(vars(forest_with_secrets(DareForestRegressor).freeze())) == common | {"_target_scale"}
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
@@ -386,6 +512,19 @@ def test_equal_forests_have_equal_bytes_whatever_their_history(lazy: bool) -> No
     other.add(X[late], labels[late], ids=late)
     other.delete(range(1000, 1005))
     assert other.classes_.tolist() != direct.classes_.tolist()
+    assert other.freeze().to_bytes() == direct.freeze().to_bytes()
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+def test_equal_regressors_have_equal_bytes_whatever_their_history(lazy: bool) -> None:
+    """Rows that came and went leave no trace, also where their targets were beyond all others."""
+    X, y = rows_of(120)
+    options = SMALL | {"target_range": (0, 4)}
+    direct = DareForestRegressor(**options).fit(X, y)
+    other = DareForestRegressor(**options, lazy=lazy, n_jobs=2).fit(X[60:], y[60:], ids=range(60, 120))
+    other.add(X[:5] + 1, np.resize(other.target_range_, 5), ids=range(1000, 1005))
+    other.add(X[:60], y[:60], ids=range(60))
+    other.delete(range(1000, 1005))
     assert other.freeze().to_bytes() == direct.freeze().to_bytes()
 
 

@@ -65,6 +65,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "half a character": (["\ud800", "a"], "Unicode"),
     "infinity": ([1.0, float("inf")], "inf"),
     "NA": (np.array(["a", pd.NA], dtype=object), "NA"),
+    "masked": (np.ma.array([0, 1], mask=[0, 1]), r"y\[1\] is masked"),
     "nullable with NA": (pd.Series([1, None], dtype="Int64"), "NA"),
     "wide floats": (np.array([1, np.longdouble(LARGE) + np.longdouble(1)], dtype=np.longdouble), "float64"),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
 from deciduous._row_names import text_of
 from deciduous.errors import FolderBusyError
 from deciduous.live import LiveForest, _digests
@@ -25,6 +26,8 @@ from live_tables import Database
 
 PURPOSES = [value for value in vars(_digests).values() if isinstance(value, bytes)]
 WARDS = ["north", "south"]
+COSTS = [0.0, 10.25, 20.5, 30.75, 41.0]
+GUESSES = {"readmitted": (range(20, 90), WARDS, (0, 1)), "cost": (range(75, 90), WARDS, COSTS)}  # of row 17
 
 
 def contents(folder: Path) -> bytes:
@@ -60,50 +63,54 @@ def confirms(data: bytes, some_keys: Iterator[bytes] | list[bytes], *secrets: by
 def clinic(sqlite_database: Database) -> Database:
     """The example of docs/live.md, with a ward that only row 17 has."""
     sqlite_database.run(
-        "CREATE TABLE patients (id INTEGER PRIMARY KEY, person_id TEXT, age REAL, ward TEXT, readmitted INTEGER)"
+        "CREATE TABLE patients "
+        "(id INTEGER PRIMARY KEY, person_id TEXT, age REAL, ward TEXT, readmitted INTEGER, cost REAL)"
     )
-    rows = [(i, f"u-{i // 3}", 20 + i * 37 % 70, WARDS[i % 2], i * 7 % 5 // 3) for i in range(300)]
+    rows = [(i, f"u-{i // 3}", 20 + i * 37 % 70, WARDS[i % 2], i * 7 % 5 // 3, COSTS[i % 5]) for i in range(300)]
     with sqlite_database.engine.begin() as connection:
         for row in rows:
-            connection.exec_driver_sql("INSERT INTO patients VALUES (?, ?, ?, ?, ?)", row)
+            connection.exec_driver_sql("INSERT INTO patients VALUES (?, ?, ?, ?, ?, ?)", row)
     return sqlite_database
 
 
-def made(database: Database, folder: Path) -> LiveForest:
+def made(database: Database, folder: Path, target: str = "readmitted") -> LiveForest:
     return LiveForest.create(
         database.url,
         table="patients",
         id="id",
-        target="readmitted",
+        target=target,
+        task="regression" if target == "cost" else "classification",
+        columns=["age", "ward"],
         subject="person_id",
         folder=folder,
         params={"n_estimators": 20},
     )
 
 
-def guesses(database: Database, params: dict[str, Any], id: int) -> Iterator[tuple[tuple[Any, ...], str]]:
+def guesses(database: Database, target: str, params: dict[str, Any], id: int) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Every row that may have been there, with the fingerprint of the forest that held it."""
     table = pd.read_sql("SELECT * FROM patients", database.engine)
-    for age, ward, label in itertools.product(range(20, 90), WARDS, (0, 1)):
-        guess = pd.DataFrame([{"id": id, "age": float(age), "ward": ward, "readmitted": label}])
-        rows = pd.concat([table, guess], ignore_index=True)
-        forest = DareForestClassifier(**params)
-        forest.fit(rows[["age", "ward"]], rows["readmitted"], ids=rows["id"].tolist())
-        yield (age, ward, label), forest.fingerprint()
+    for age, ward, y in itertools.product(*GUESSES[target]):
+        guess = pd.DataFrame([{"id": id, "age": float(age), "ward": ward, target: y}])
+        rows = pd.concat([table[["id", "age", "ward", target]], guess], ignore_index=True)
+        forest = (DareForestRegressor if target == "cost" else DareForestClassifier)(**params)
+        forest.fit(rows[["age", "ward"]], rows[target], ids=rows["id"].tolist())
+        yield (age, ward, y), forest.fingerprint()
 
 
-def test_no_guess_of_an_erased_row_can_be_confirmed(clinic: Database, folder: Path) -> None:
+@pytest.mark.parametrize("target", GUESSES)
+def test_no_guess_of_an_erased_row_can_be_confirmed(clinic: Database, folder: Path, target: str) -> None:
     """The attack recovers row 17 from any record that keeps the fingerprint before, and not from ours."""
-    with made(clinic, folder) as live:
+    with made(clinic, folder, target) as live:
         former = live.forest.fingerprint()
-        ((age, ward, label),) = clinic.rows("SELECT age, ward, readmitted FROM patients WHERE id = 17")
+        ((age, ward, y),) = clinic.rows(f"SELECT age, ward, {target} FROM patients WHERE id = 17")
         clinic.run("DELETE FROM patients WHERE id = 17")
         live.sync()
         assert live.verify()
         params = live.params
     data, lying_there = contents(folder), keys(folder)
-    forests = dict(guesses(clinic, params, 17))
-    assert len(forests) == 280
+    forests = dict(guesses(clinic, target, params, 17))
+    assert len(forests) == math.prod(map(len, GUESSES[target]))
 
     def recovered(data: bytes) -> list[tuple[Any, ...]]:
         return [
@@ -113,7 +120,7 @@ def test_no_guess_of_an_erased_row_can_be_confirmed(clinic: Database, folder: Pa
         ]
 
     assert recovered(data) == []
-    truth = [(int(age), ward, label)]
+    truth = [(int(age), ward, y)]
     folder_key = _key(folder)
     assert recovered(data + json.dumps({"fingerprint_before": former}).encode()) == truth  # as receipts once had it
     keyed = hashlib.blake2b(former.encode(), digest_size=32, key=folder_key, person=_digests.CHAIN).hexdigest()
@@ -145,10 +152,11 @@ def live_fingerprint(folder: Path) -> bytes:
         return live.forest.fingerprint().encode()
 
 
+@pytest.mark.parametrize("target", GUESSES)
 @pytest.mark.parametrize("way", ["erase", "receive"])
-def test_no_guess_of_an_erased_person_can_be_confirmed(clinic: Database, folder: Path, way: str) -> None:
+def test_no_guess_of_an_erased_person_can_be_confirmed(clinic: Database, folder: Path, way: str, target: str) -> None:
     """Once a request is settled, nothing in the folder tells whose it was, nor which rows they had."""
-    with made(clinic, folder) as live:
+    with made(clinic, folder, target) as live:
         if way == "erase":
             live.erase("u-20", idempotency_key="0b5f9c1e")
         else:

@@ -23,19 +23,31 @@ from residues import images_of
 
 PERSON, WARD, LABEL = "SECRET-PERSON-91", "SECRET-WARD-5", "SECRET-LABEL-3"
 NUMBER = 1234.5677
+TARGET = 9876.54321
 INTEGER_ID, TEXT_ID = 0x1B2C3D4E5F607182, "SECRET-ROW-7F3A"
 
 
-def number_images() -> dict[str, bytes]:
+def number_images(number: float = NUMBER) -> dict[str, bytes]:
     """A number as databases, files and the forest store it, and what is derived from it."""
-    (bits,) = struct.unpack("<I", struct.pack("<f", NUMBER))
+    (bits,) = struct.unpack("<I", struct.pack("<f", number))
     return {
-        "float64, big-endian": struct.pack(">d", NUMBER),
-        "float64": struct.pack("<d", NUMBER),
-        "float32": struct.pack("<f", NUMBER),
+        "float64, big-endian": struct.pack(">d", number),
+        "float64": struct.pack("<d", number),
+        "float32": struct.pack("<f", number),
         "float32 that orders": struct.pack("<I", bits | 0x80000000),
-        "number as text": str(NUMBER).encode(),
-    } | images_of({"number": NUMBER})
+        "number as text": str(number).encode(),
+    } | images_of({"number": number})
+
+
+def target_images(live: LiveForest) -> dict[str, bytes]:
+    """The target as a number, in the fixed point of the forest, and as what that stands for."""
+    scale = live._encoder.settings.target_scale
+    assert scale is not None
+    (fixed,) = scale.fixed(np.array([TARGET])).tolist()
+    (rounded,) = scale.floats(np.array([fixed])).tolist()
+    images = {f"target as {form}": image for form, image in number_images(TARGET).items()}
+    images |= {"fixed point": struct.pack("<q", fixed), "fixed point, 6 bytes": struct.pack("<q", fixed)[:6]}
+    return images | images_of({"fixed": fixed, "rounded": rounded})
 
 
 def id_images(id: Any) -> dict[str, bytes]:
@@ -70,10 +82,13 @@ def found(folder: Path, images: dict[str, bytes]) -> dict[str, set[str]]:
     return {name: files for name, files in hits.items() if files}
 
 
-def make_table(database: Database, id: Any) -> None:
-    """Three hundred ordinary rows, and one in their middle whose values, id, ward and label only it has."""
+def make_table(database: Database, id: Any, *, has_classes: bool = True) -> None:
+    """Three hundred ordinary rows, and one in their middle whose values, id, ward and label, or target, only it has."""
     kind = "INTEGER" if isinstance(id, int) else "TEXT"
-    database.run(f"CREATE TABLE patients (id {kind} PRIMARY KEY, person_id TEXT, age REAL, ward TEXT, readmitted TEXT)")
+    target = "TEXT" if has_classes else "DOUBLE PRECISION"
+    database.run(
+        f"CREATE TABLE patients (id {kind} PRIMARY KEY, person_id TEXT, age REAL, ward TEXT, readmitted {target})"
+    )
     rng = np.random.default_rng(0)
     rows = [
         (
@@ -81,11 +96,11 @@ def make_table(database: Database, id: Any) -> None:
             f"u-{number}",
             float(rng.integers(20, 90)),
             ["north", "south"][number % 2],
-            ["no", "yes"][number % 3 // 2],
+            ["no", "yes"][number % 3 // 2] if has_classes else float(rng.integers(1000)) / 8,
         )
         for number in range(300)
     ]
-    rows.insert(150, (id, PERSON, NUMBER, WARD, LABEL))
+    rows.insert(150, (id, PERSON, NUMBER, WARD, LABEL if has_classes else TARGET))
     names = ("id", "person", "age", "ward", "label")
     with database.engine.begin() as connection:
         statement = sa.text("INSERT INTO patients VALUES (:id, :person, :age, :ward, :label)")
@@ -180,6 +195,45 @@ def test_row_that_others_removed_is_in_no_file_of_the_folder(
         live.sync()
         assert found(folder, images) == {}
     assert found(folder, images) == {}
+
+
+@pytest.mark.parametrize("capture", [False, True], ids=["comparison", "capture"])
+@pytest.mark.parametrize("action", ["erase", "delete", "update", "no target"])
+def test_target_of_a_row_that_is_gone_is_in_no_file_of_the_folder(
+    database: Database, home: Path, capture: bool, action: str
+) -> None:
+    """Though it was the greatest of all: the range of targets, which stays, tells no more than a power of two."""
+    make_table(database, TEXT_ID, has_classes=False)
+    folder = home / "clinic.forest"
+    with make_live(database, folder, capture) as live:
+        images = target_images(live) | index_images(live, TEXT_ID)
+        if action in ("update", "no target"):  # the row stays, and its subject is that of a row
+            images = {name: image for name, image in images.items() if not name.startswith("subject")}
+        else:
+            images |= id_images(TEXT_ID) | number_images()
+        before = found(folder, images)
+        assert {file.split("-")[0] for file in before["fixed point"]} == {"snapshot"}
+        assert {file.split("-")[0] for file in before["row digest"]} == {"rows"}
+        if action == "erase":
+            assert live.erase(PERSON).request.state == "applied"
+        else:
+            statement = {
+                "delete": "DELETE FROM patients",
+                "update": "UPDATE patients SET readmitted = 50.5",
+                "no target": "UPDATE patients SET readmitted = NULL",
+            }[action]
+            database.run(f"{statement} WHERE id = :id", id=TEXT_ID)
+            live.sync()
+        assert found(folder, images) == {}
+        live.store()
+        assert live.verify()
+        (home / "certificate.html").write_text(live.certificate())
+        live.export_receipts(home / "receipts.json")
+        assert found(folder, images) == {}
+        assert live.forest.fingerprint() == fresh_fingerprint(database, live)
+    assert found(folder, images) == {}
+    papers = [(home / name).read_bytes() for name in ("certificate.html", "receipts.json")]
+    assert not any(image in paper for image in images.values() for paper in papers)
 
 
 @pytest.mark.parametrize("journal", ["delete", "truncate", "persist", "memory", "off", "wal"])

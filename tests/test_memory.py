@@ -10,6 +10,7 @@ import pytest
 
 from deciduous import DareForestClassifier
 from deciduous.reports import MemoryUse
+from strategies import KINDS, Forest
 
 N_ROWS = 1200
 SMALL: dict[str, Any] = {"n_estimators": 5, "random_state": 1, "n_thresholds": 10}
@@ -25,6 +26,8 @@ def rows_of(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 X, Y = rows_of(5 * N_ROWS, 0)
+TARGETS = X[:, 0] * Y + np.sin(X[:, 1])
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 Change = tuple[list[int], list[int]]  # rows that go, rows that come
 
 
@@ -54,15 +57,23 @@ def double_and_halve() -> Iterator[Change]:
         yield [*range(begin, begin + 100)], []
 
 
-def after(history: Callable[[], Iterator[Change]], **options: Any) -> tuple[DareForestClassifier, DareForestClassifier]:
+def made(kind: type[Forest], **options: Any) -> tuple[Forest, np.ndarray]:
+    """An unfitted forest, and labels or targets for all rows."""
+    if kind is DareForestClassifier:
+        return kind(**SMALL, **options), Y
+    return kind(**SMALL, **options, target_range=(TARGETS.min(), TARGETS.max())), TARGETS
+
+
+def after(kind: type[Forest], history: Callable[[], Iterator[Change]], **options: Any) -> tuple[Forest, Forest]:
     """The forest at the end of the history, and one that is fitted on the same rows."""
-    forest = DareForestClassifier(**SMALL, **options).fit(X[:N_ROWS], Y[:N_ROWS])
+    forest, y = made(kind, **options)
+    forest.fit(X[:N_ROWS], y[:N_ROWS])
     present = set(range(N_ROWS))
     for gone, new in history():
-        forest.update(X[new], Y[new], new, delete=gone)
+        forest.update(X[new], y[new], new, delete=gone)
         present = (present | set(new)) - set(gone)
     rows = sorted(present)
-    return forest, DareForestClassifier(**SMALL, **options).fit(X[rows], Y[rows], ids=rows)
+    return forest, made(kind, **options)[0].fit(X[rows], y[rows], ids=rows)
 
 
 def kept(use: MemoryUse) -> int:
@@ -74,11 +85,14 @@ HISTORIES = [replace_half, replace_all_four_times, shrink_to_a_tenth, double_and
 EVERY_HISTORY = pytest.mark.parametrize("history", HISTORIES, ids=[its.__name__ for its in HISTORIES])
 
 
+@EVERY_KIND
 @EVERY_HISTORY
 @pytest.mark.parametrize("options", [{}, {"lazy": True}, {"max_samples": 0.5}], ids=["eager", "lazy", "some trees"])
-def test_history_leaves_little_waste(history: Callable[[], Iterator[Change]], options: dict[str, Any]) -> None:
+def test_history_leaves_little_waste(
+    kind: type[Forest], history: Callable[[], Iterator[Change]], options: dict[str, Any]
+) -> None:
     """By itself a forest stays below 1.3 times a fresh one; compacted, it takes no more."""
-    forest, fresh = after(history, **options)
+    forest, fresh = after(kind, history, **options)
     assert forest.fingerprint() == fresh.fingerprint()
     assert kept(forest.memory_usage()) < 1.3 * kept(fresh.memory_usage())
     before = forest.memory_usage()
@@ -90,10 +104,11 @@ def test_history_leaves_little_waste(history: Callable[[], Iterator[Change]], op
     assert forest.check()
 
 
-def test_columns_with_few_values_again_are_small_again() -> None:
+@EVERY_KIND
+def test_columns_with_few_values_again_are_small_again(kind: type[Forest]) -> None:
     """A column that has ever had more than 256 values takes four bytes a row until the forest is compacted."""
     few = np.arange(1000, dtype=np.float32).reshape(-1, 1) % 50
-    forest = DareForestClassifier(**SMALL).fit(few, np.arange(1000) % 2)
+    forest = kind(**SMALL).fit(few, np.arange(1000) % 2)
     fresh = forest.memory_usage()
     many = np.arange(1000, dtype=np.float32).reshape(-1, 1)
     for values in (many, few):
@@ -104,11 +119,13 @@ def test_columns_with_few_values_again_are_small_again() -> None:
     assert forest.compact().data <= fresh.data
 
 
-def test_empty_forest_takes_no_memory_for_rows() -> None:
+@EVERY_KIND
+def test_empty_forest_takes_no_memory_for_rows(kind: type[Forest]) -> None:
     """Nor for leaves; it can still be filled again."""
-    forest = DareForestClassifier(**SMALL).fit(X[:N_ROWS], Y[:N_ROWS])
+    forest, y = made(kind)
+    forest.fit(X[:N_ROWS], y[:N_ROWS])
     before = forest.memory_usage()
     forest.delete(forest.ids_)
     assert forest.compact().total < before.total / 50
-    forest.add(X[:N_ROWS], Y[:N_ROWS], ids=range(N_ROWS))
-    assert forest.fingerprint() == DareForestClassifier(**SMALL).fit(X[:N_ROWS], Y[:N_ROWS]).fingerprint()
+    forest.add(X[:N_ROWS], y[:N_ROWS], ids=range(N_ROWS))
+    assert forest.fingerprint() == made(kind)[0].fit(X[:N_ROWS], y[:N_ROWS]).fingerprint()

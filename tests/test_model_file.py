@@ -2,6 +2,7 @@
 
 import copy
 import errno
+import json
 import os
 import pickle
 import re
@@ -21,26 +22,53 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import deciduous
-from deciduous import DareForestClassifier, EmptyForestError, _container
+from deciduous import DareForestClassifier, DareForestRegressor, EmptyForestError, InvalidInputError, _container
 from deciduous._container import read_container
+from deciduous._state import target_scale_from, target_scale_state
+from deciduous._targets import LARGEST_TARGET, TargetScale
+from file_format import as_json
 from make_golden_files import GOLDEN_FOLDER
-from strategies import TUNINGS, datasets, options_for, train_forest
-from test_forest import fitted_on, rows_of, small_forest
+from strategies import TARGETS, TUNINGS, Dataset, datasets, options_for, train_forest
+from tampering import Forest
+from test_forest import SMALL, fitted_on, rows_of, small_forest
 
 PROBES = rows_of(40, seed=3).X
 N_FRESH = 5
+EVERY_KIND = [DareForestClassifier, DareForestRegressor]
 
 
-def copied(forest: DareForestClassifier) -> DareForestClassifier:
+def copied(forest: Any) -> Any:
     """The forest after a trip through bytes."""
-    return DareForestClassifier.from_bytes(forest.to_bytes())
+    return type(forest).from_bytes(forest.to_bytes())
 
 
-def assert_same(loaded: DareForestClassifier, forest: DareForestClassifier, probes: np.ndarray = PROBES) -> None:
+def assert_same(loaded: Forest, forest: Forest, probes: np.ndarray = PROBES) -> None:
     """Everything that a user can see is the same, and what is inside is consistent."""
     assert loaded.fingerprint() == forest.fingerprint()
     assert loaded.ids_.tolist() == forest.ids_.tolist()
     assert loaded.n_rows_ == forest.n_rows_
+    assert loaded.n_features_in_ == forest.n_features_in_
+    assert loaded.seed_ == forest.seed_
+    assert loaded.check()
+    assert loaded.verify()
+    assert type(loaded) is type(forest)
+    if isinstance(forest, DareForestRegressor):
+        assert_same_numbers(loaded, forest, probes)
+    else:
+        assert_same_classes(loaded, forest, probes)
+
+
+def assert_same_numbers(loaded: DareForestRegressor, forest: DareForestRegressor, probes: np.ndarray) -> None:
+    """Targets of rows, their limits, and predictions."""
+    assert loaded.target_range_ == forest.target_range_
+    assert loaded.rows(loaded.ids_).y.tobytes() == forest.rows(forest.ids_).y.tobytes()
+    if forest.n_rows_:
+        assert loaded.predict(probes).tobytes() == forest.predict(probes).tobytes()
+        assert loaded.predict_interval(probes).tobytes() == forest.predict_interval(probes).tobytes()
+
+
+def assert_same_classes(loaded: DareForestClassifier, forest: DareForestClassifier, probes: np.ndarray) -> None:
+    """Labels and weights of the classes that have rows, and predictions."""
     has_rows = np.array(list(forest.class_counts_.values())) > 0
     classes = forest.classes_[has_rows]
     assert loaded.classes_.tolist() == classes.tolist()
@@ -50,22 +78,25 @@ def assert_same(loaded: DareForestClassifier, forest: DareForestClassifier, prob
     if forest.class_weight == "balanced":
         weights = {label: weight for label, weight in weights.items() if label in classes.tolist()}
     assert loaded.class_weight_ == weights
-    assert loaded.n_features_in_ == forest.n_features_in_
-    assert loaded.seed_ == forest.seed_
-    assert loaded.check()
-    assert loaded.verify()
     if forest.n_rows_:
         assert loaded.predict_proba(probes).tobytes() == forest.predict_proba(probes)[:, has_rows].tobytes()
         assert loaded.predict(probes).tolist() == forest.predict(probes).tolist()
 
 
-def assert_goes_on_alike(loaded: DareForestClassifier, forest: DareForestClassifier) -> None:
+def targets_to_add(loaded: Forest, forest: Forest, n_rows: int) -> np.ndarray:
+    """Labels of classes that are there, or numbers up to the limits."""
+    if isinstance(loaded, DareForestRegressor):
+        return np.resize(np.linspace(*loaded.target_range_, 5), n_rows)
+    return np.resize(loaded.classes_ if len(loaded.classes_) else forest.classes_, n_rows)
+
+
+def assert_goes_on_alike(loaded: Forest, forest: Forest) -> None:
     """Deleting and adding does the same to both, whatever labels the rows have."""
     doomed = forest.ids_[:: max(1, forest.n_rows_ // 7)]
     assert loaded.delete(doomed).n_rows == forest.delete(doomed).n_rows
     assert loaded.fingerprint() == forest.fingerprint()
     X = np.resize(PROBES, (N_FRESH, forest.n_features_in_))
-    y = np.resize(loaded.classes_ if len(loaded.classes_) else forest.classes_, N_FRESH)
+    y = targets_to_add(loaded, forest, N_FRESH)
     ids = [2**61 + number for number in range(N_FRESH)] if forest._names.kind is None else None
     assert loaded.add(X, y, ids=ids).ids == forest.add(X, y, ids=ids).ids
     assert loaded.fingerprint() == forest.fingerprint()
@@ -73,17 +104,18 @@ def assert_goes_on_alike(loaded: DareForestClassifier, forest: DareForestClassif
     assert loaded.verify()
 
 
-def test_settled_forest_from_a_file_has_the_statistics_of_large_nodes_again() -> None:
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_settled_forest_from_a_file_has_the_statistics_of_large_nodes_again(kind: type[Forest]) -> None:
     """Files have none. What follows is the same with them and without."""
     random = np.random.default_rng(2)
     X = random.normal(size=(3_000, 4)).astype(np.float32)
     y = (X[:, 0] + random.normal(size=len(X)) > 0).astype(int)
-    forest = DareForestClassifier(n_estimators=3, max_depth=8, random_state=4).fit(X, y)
+    forest = kind(n_estimators=3, max_depth=8, random_state=4).fit(X, y)
     loaded, settled = copied(forest), copied(forest)
     assert loaded.memory_usage().decision_stats < 1_000
     assert settled.settle() == 0
     n_bytes = settled.memory_usage().decision_stats
-    assert 1_000 < n_bytes < forest.memory_usage().decision_stats  # small nodes get theirs when rows pass
+    assert 1_000 < n_bytes <= forest.memory_usage().decision_stats  # small nodes get theirs when rows pass
     assert settled.settle() == 0
     assert settled.memory_usage().decision_stats == n_bytes
     assert settled.check()
@@ -93,7 +125,7 @@ def test_settled_forest_from_a_file_has_the_statistics_of_large_nodes_again() ->
     assert settled.fingerprint() == loaded.fingerprint() == forest.fingerprint()
 
 
-def sections_of(forest: DareForestClassifier) -> dict[str, bytes]:
+def sections_of(forest: Forest) -> dict[str, bytes]:
     """What the file of a forest consists of."""
     return {name: bytes(data) for name, data in read_container(memoryview(forest.to_bytes())).items()}
 
@@ -128,11 +160,35 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+OF_CLASSES = {"class_weight", "criterion", "stability"}
+REGRESSION_OPTIONS: dict[str, dict[str, Any]] = {
+    f"regressor, {name}": options | {"criterion": "squared_error"}
+    for name, options in OPTIONS.items()
+    if not OF_CLASSES & set(options)
+} | {
+    "regressor, target range": {"criterion": "squared_error", "target_range": (-3, 1e3)},
+    "regressor, target range of one number": {"criterion": "squared_error", "target_range": (7.5, 7.5)},
+}
+
+
+def targets_of(data: Dataset) -> np.ndarray:
+    """Numbers that depend on the values, with noise: few of them are equal."""
+    return data.y + np.sin(100 * data.X[:, 0]).astype(np.float64)
+
+
+def forest_of(data: Dataset, options: dict[str, Any]) -> Forest:
+    """A small forest, a regressor if that is its criterion."""
+    if options.get("criterion") != "squared_error":
+        return fitted_on(data, **options)
+    plain = {name: value for name, value in SMALL.items() if name not in OF_CLASSES}
+    return DareForestRegressor(**(plain | options)).fit(data.X, targets_of(data), ids=data.ids)
+
+
+@pytest.mark.parametrize("options", (OPTIONS | REGRESSION_OPTIONS).values(), ids=OPTIONS | REGRESSION_OPTIONS)
 def test_every_parameter_survives_a_round_trip(options: dict[str, Any], tmp_path: Path) -> None:
     """The loaded forest is the same, has the same parameters, and goes on in the same way."""
     data = rows_of(150)
-    forest = fitted_on(data, **options)
+    forest = forest_of(data, options)
     forest.save(tmp_path / "model.forest")
     loaded = deciduous.load(tmp_path / "model.forest")
     assert loaded.get_params() == forest.get_params()
@@ -141,7 +197,7 @@ def test_every_parameter_survives_a_round_trip(options: dict[str, Any], tmp_path
 
 
 @settings(max_examples=80)
-@given(data=datasets(), tuning=TUNINGS, draw=st.data())
+@given(data=datasets() | datasets(labels=TARGETS), tuning=TUNINGS, draw=st.data())
 def test_any_forest_survives_a_round_trip(data: Any, tuning: dict[str, int], draw: st.DataObject) -> None:
     """Tiny hostile data sets with every combination of parameters, before and after an update."""
     forest = train_forest(data, draw.draw(options_for(data)), tuning)
@@ -153,6 +209,32 @@ def test_any_forest_survives_a_round_trip(data: Any, tuning: dict[str, int], dra
     loaded.delete(doomed)
     assert_same(copied(loaded), forest, data.X)
     assert loaded.to_bytes() == forest.to_bytes()
+
+
+TARGET = st.floats(-LARGEST_TARGET, LARGEST_TARGET)
+CLOSE_TARGETS = st.builds(lambda number, step: (number, number * (1 - step * 2.0**-53)), TARGET, st.integers(0, 50))
+
+
+@settings(max_examples=1000)
+@given(ends=st.tuples(TARGET, TARGET) | CLOSE_TARGETS)
+def test_scale_of_any_range_of_targets_survives(ends: tuple[float, float]) -> None:
+    """Whatever range a user gives, its file can be read again: none has an exponent or offset that is refused."""
+    scale = TargetScale.of_range(min(ends), max(ends))
+    assert target_scale_from(json.loads(as_json(target_scale_state(scale)))) == scale
+
+
+def test_empty_regressor_survives() -> None:
+    """A regressor whose rows were all deleted keeps the scale of its targets; with its rows it is what it was."""
+    data = rows_of(50)
+    forest = forest_of(data, {"criterion": "squared_error"})
+    before, y = forest.fingerprint(), targets_of(data)
+    forest.delete(forest.ids_)
+    loaded = copied(forest)
+    assert_same(loaded, forest)
+    with pytest.raises(EmptyForestError):
+        loaded.predict(PROBES)
+    loaded.add(data.X, y, ids=data.ids)
+    assert loaded.fingerprint() == before
 
 
 LABELS: dict[str, np.ndarray] = {
@@ -420,6 +502,16 @@ def test_file_is_the_same_whatever_was_deleted() -> None:
     assert forest.to_bytes() == before
 
 
+def test_file_of_a_regressor_is_the_same_whatever_was_deleted() -> None:
+    """Rows came and went, with targets beyond those of all others: not a byte tells of them."""
+    forest = DareForestRegressor(n_estimators=4, random_state=0).fit(PROBES, PROBES[:, 1], ids=range(40))
+    before = forest.to_bytes()
+    forest.add(PROBES[:3], (*forest.target_range_, 0.125), ids=[41, 10**6, -7])
+    assert forest.to_bytes() != before
+    forest.delete([41, 10**6, -7])
+    assert forest.to_bytes() == before
+
+
 def test_file_says_what_was_trained() -> None:
     """Parameters that were set after `fit` wait for the next `fit`; those that define no forest are as set."""
     forest = small_forest(max_depth=4, class_weight="balanced", random_state=3).fit(PROBES, np.arange(40) % 2)
@@ -441,6 +533,32 @@ def test_pickle_keeps_what_was_set_and_what_was_trained() -> None:
     other = pickle.loads(pickle.dumps(forest))
     assert other.max_depth == clone(other).max_depth == 9
     assert copied(other).max_depth == 4
+
+
+WRONG_AT_THE_NEXT_FIT: list[dict[str, Any]] = [
+    {"categorical_features": object()},
+    {"class_weight": 5},
+    {"max_depth": object()},
+    {"target_range": "a"},
+    {"target_range": 5},
+    {"target_range": (0, 10**400)},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_AT_THE_NEXT_FIT, ids=lambda its: repr(its)[:30])
+def test_parameters_that_are_set_after_fit_do_no_harm_before_the_next(wrong: dict[str, Any]) -> None:
+    """A forest is stored, copied and renamed whatever they are; `fit` refuses them."""
+    kind, others = (DareForestRegressor, {}) if "target_range" in wrong else (DareForestClassifier, {"max_depth": 4})
+    y = np.arange(40) % 2
+    forest = kind(n_estimators=3, random_state=0, **others).fit(PROBES, y)
+    before = forest.to_bytes()
+    forest.set_params(**wrong)
+    assert forest.to_bytes() == before
+    assert copy.deepcopy(forest).fingerprint() == forest.fingerprint()
+    with pytest.raises(InvalidInputError, match=next(iter(wrong))):
+        forest.fit(PROBES, y)
+    forest.rename_columns([f"column {i}" for i in range(8)])
+    assert kind.from_bytes(forest.to_bytes()).fingerprint() == forest.fingerprint()
 
 
 @pytest.mark.parametrize("wrong", [{"n_jobs": "all"}, {"n_jobs": 0}, {"lazy": "yes"}, {"verbose": -1}], ids=repr)
@@ -488,12 +606,18 @@ def test_numpy_parameters_are_stored_as_plain_ones() -> None:
 # -------------------------------------------------------------------------------------------------- canonical bytes
 
 
+def ranged_regressor(**options: Any) -> DareForestRegressor:
+    """An unfitted regressor whose scale does not depend on its rows."""
+    return DareForestRegressor(n_estimators=5, max_depth=6, target_range=(0, 5), random_state=0, **options)
+
+
 @pytest.mark.parametrize("options", [{}, {"max_samples": 0.4, "random_depth": 2}], ids=["plain", "sampled"])
-def test_equal_forests_have_equal_bytes(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("make", [small_forest, ranged_regressor])
+def test_equal_forests_have_equal_bytes(make: Callable[..., Forest], options: dict[str, Any]) -> None:
     """Rows and trees are stored without a trace of how they came about."""
     data = rows_of(120)
-    forest = small_forest(**options).fit(data.X, data.y)
-    history = small_forest(**options).fit(data.X[60:], data.y[60:], ids=range(60, 120))
+    forest = make(**options).fit(data.X, data.y)
+    history = make(**options).fit(data.X[60:], data.y[60:], ids=range(60, 120))
     history.add(PROBES, np.arange(40) % 3, ids=range(500, 540))
     history.add(data.X[:60], data.y[:60], ids=range(60))
     history.delete(range(500, 540))
@@ -891,6 +1015,8 @@ GOLDEN = {
     "v1-weighted-strings-sampled": "a21a6063382bdbb1bfb9c19cc0b67fe3051c275f776950991141297ffdf53e64",
     "v1-uniform-random-after-updates": "86eb93b6b699fd453b474171a5cf0e1b5a053869cc010c075a2bb4f4c9397103",
     "v1-categorical": "774b43b434c8a062ec9b67f48f2f3e2e01f42e343e6ecfcba74613f7c0ff5fc3",
+    "v1-regression": "acda59042727f58a5706bfadd87b529497a2b5d704eb08ccebf5190fcf495676",
+    "v1-weights-in-units": "d5152ac3ae1a80789458aace7beadf03df62e5b5038b05a706bac72e4bbab313",
 }
 
 
@@ -903,7 +1029,7 @@ def test_golden_file_loads_and_goes_on(name: str) -> None:
     assert forest.verify()
     doomed = forest.ids_[::3]
     assert forest.delete(doomed).n_rows == len(doomed)
-    forest.add(np.resize(PROBES, (N_FRESH, forest.n_features_in_)), np.resize(forest.classes_, N_FRESH))
+    forest.add(np.resize(PROBES, (N_FRESH, forest.n_features_in_)), targets_to_add(forest, forest, N_FRESH))
     assert forest.check()
     assert forest.verify()
 
@@ -921,19 +1047,56 @@ def test_golden_categories_are_what_they_were() -> None:
     assert forest.freeze().predict_proba(rows).tobytes() == forest.predict_proba(rows).tobytes()
 
 
+def test_golden_numbers_are_what_they_were() -> None:
+    """The scale, the first targets with their weights, and predictions, to the last bit."""
+    forest = deciduous.load(GOLDEN_FOLDER / "v1-regression.forest")
+    assert forest.target_range == (900.0, 1020.0)
+    assert forest.target_range_ == (512.0, 1536.0)
+    rows = forest.rows(forest.ids_[:3])
+    assert rows.y.tolist() == [931.5443357401527, 935.024720702786, 924.797820431646]
+    assert rows.sample_weight.tolist() == [2, 1, 2]
+    assert forest.predict([[0.5, 3, 1, np.nan], [-1, 0, 0, 2]]).tolist() == [953.1691932030478, 953.7990777686937]
+    assert forest.freeze().predict(PROBES[:, :4]).tobytes() == forest.predict(PROBES[:, :4]).tobytes()
+
+
+def test_golden_weights_are_what_they_were() -> None:
+    """Multiples of the unit that the file names, and limits of leaves that are sums of weights."""
+    forest = deciduous.load(GOLDEN_FOLDER / "v1-weights-in-units.forest")
+    assert forest.weight_unit is None
+    assert forest.weight_unit_ == 2.0**-19
+    weights = forest.rows(forest.ids_).sample_weight.tolist()
+    assert weights[:3] == [0.25, 0.375, 0.5]
+    assert weights[-3:] == [52429 * 2.0**-19, 2.75, 2.0**-19]
+    leaves = [node for tree in range(3) for node in forest.tree_nodes(tree) if node.kind == "leaf"]
+    assert min(leaf.n_rows for leaf in leaves) >= 2
+
+
 def test_every_golden_file_is_pinned() -> None:
     """None is forgotten."""
     assert {path.stem for path in GOLDEN_FOLDER.glob("*.forest")} == set(GOLDEN)
 
 
-def test_skops_stores_a_forest_with_one_trusted_type() -> None:
+@pytest.mark.parametrize("kind", [DareForestClassifier, DareForestRegressor])
+def test_skops_stores_a_forest_with_one_trusted_type(kind: Any) -> None:
     """It asks to trust the estimator alone: all else are plain values and our bytes."""
     skops_io = pytest.importorskip("skops.io")
     X, y = load_iris(return_X_y=True)
-    forest = DareForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    forest = kind(n_estimators=5, random_state=0).fit(X, y)
     stored = skops_io.dumps(forest)
     trusted = skops_io.get_untrusted_types(data=stored)
-    assert trusted == ["deciduous.forest.DareForestClassifier"]
+    assert trusted == [f"{kind.__module__}.{kind.__name__}"]
     loaded = skops_io.loads(stored, trusted=trusted)
     assert loaded.delete([3, 17]) == forest.delete([3, 17])
     assert loaded.fingerprint() == forest.fingerprint()
+
+
+@pytest.mark.parametrize("kind", [DareForestClassifier, DareForestRegressor])
+def test_skops_stores_a_frozen_forest_with_one_trusted_type(kind: Any) -> None:
+    """The frozen estimator alone."""
+    skops_io = pytest.importorskip("skops.io")
+    X, y = load_iris(return_X_y=True)
+    frozen = kind(n_estimators=5, random_state=0).fit(X, y).freeze()
+    stored = skops_io.dumps(frozen)
+    trusted = skops_io.get_untrusted_types(data=stored)
+    assert trusted == [f"deciduous.frozen.{type(frozen).__name__}"]
+    assert skops_io.loads(stored, trusted=trusted).to_bytes() == frozen.to_bytes()

@@ -11,22 +11,33 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from deciduous import DareForestClassifier, InvalidInputError
+from deciduous import DareForestClassifier, DareForestRegressor, InvalidInputError
 from deciduous.inspection import KINDS
 from deciduous.pictures import COLOURS, export_text, plot_tree
 
 TINY = [[1, 0], [2, 0], [3, 1], [np.nan, 1], [np.nan, 0], [2.5, 1]]
 TINY_LABELS = ["no", "yes", "no", "yes", "yes", "no"]
+TINY_TARGETS = np.array([10, 20, 11, 80, -40, 11.5])
 
 
 def tiny_forest(**params: Any) -> DareForestClassifier:
     arguments = {"n_estimators": 1, "random_depth": 1, "random_state": 0} | params
     return DareForestClassifier(**arguments).fit(TINY, TINY_LABELS)
+
+
+def tiny_regressor(targets: Any = TINY_TARGETS, **params: Any) -> DareForestRegressor:
+    arguments = {"n_estimators": 1, "random_depth": 1, "random_state": 0} | params
+    return DareForestRegressor(**arguments).fit(TINY, targets)
+
+
+def means_of(text: str) -> list[str]:
+    """The means that a text shows, in the order of nodes."""
+    return re.findall(r"mean (\S+)\]", text)
 
 
 def iris_forest() -> DareForestClassifier:
@@ -70,6 +81,59 @@ def test_text_of_a_tree_without_rows_is_a_leaf() -> None:
     forest = DareForestClassifier(3, max_samples=0.3, random_state=0).fit([[1.0]], ["yes"])
     texts = sorted(export_text(forest, tree).split("\n", 1)[1] for tree in range(3))
     assert texts == ["leaf  [0 rows]\n", "leaf  [0 rows]\n", "leaf  [1 row | yes: 1]\n"]
+
+
+def test_text_of_a_regressor_shows_means() -> None:
+    """The same lines as those of a classifier, with the mean of the targets in place of classes."""
+    expected = """\
+tree 0: 6 rows, 11 nodes, depth 3
+random x1 <= 0.172  [6 rows | mean 15.417]
+├── greedy x0 is not NaN  [3 rows | mean -3.333]
+│   ├── greedy x0 <= 1.500  [2 rows | mean 15.000]
+│   │   ├── leaf  [1 row | mean 10.000]
+│   │   └── leaf  [1 row | mean 20.000]
+│   └── leaf  [1 row | mean -40.000]
+└── greedy x0 is not NaN  [3 rows | mean 34.167]
+    ├── greedy x0 <= 2.750  [2 rows | mean 11.250]
+    │   ├── leaf  [1 row | mean 11.500]
+    │   └── leaf  [1 row | mean 11.000]
+    └── leaf  [1 row | mean 80.000]
+"""
+    assert export_text(tiny_regressor()) == expected
+
+
+@pytest.mark.parametrize(
+    ("unit", "decimals", "expected"),
+    [
+        (1.0, 0, ["15", "-3", "34"]),
+        (1.0, 1, ["15.4", "-3.3", "34.2"]),
+        (1e9, 3, ["15416666666.667", "-3333333333.333", "34166666666.667"]),
+        (1e12, 3, ["1.542e+13", "-3.333e+12", "3.417e+13"]),
+        (1e298, 3, ["1.542e+299", "-3.333e+298", "3.417e+299"]),
+        (1e-3, 3, ["0.015", "-0.003", "0.034"]),
+        (1e-5, 3, ["1.542e-04", "-3.333e-05", "3.417e-04"]),
+        (1e-30, 1, ["1.5e-29", "-3.3e-30", "3.4e-29"]),
+    ],
+)
+def test_means_are_written_so_that_they_can_be_read(unit: float, decimals: int, expected: list[str]) -> None:
+    """In powers of ten if there would be too many digits or none, all means of a tree alike."""
+    text = export_text(tiny_regressor(unit * TINY_TARGETS), decimals=decimals, max_depth=1)
+    assert means_of(text) == expected
+
+
+def test_means_of_zero_have_no_sign() -> None:
+    """Whether they are exactly zero or only shown as such."""
+    forest = DareForestRegressor(1, random_state=0).fit([[0.0], [1.0], [2.0]], [-0.0001, 5, -4.9999])
+    assert means_of(export_text(forest)).count("0.000") == 2
+    assert "-0.000" not in export_text(forest)
+    assert means_of(export_text(tiny_regressor(np.zeros(6)))) == ["0.000"]
+
+
+def test_text_of_a_regressor_s_tree_without_rows_has_no_mean() -> None:
+    """With one row in one tree of three, the other two have none."""
+    forest = DareForestRegressor(3, max_samples=0.3, random_state=0).fit([[1.0]], [7.5])
+    texts = sorted(export_text(forest, tree).split("\n", 1)[1] for tree in range(3))
+    assert texts == ["leaf  [0 rows]\n", "leaf  [0 rows]\n", "leaf  [1 row | mean 7.500]\n"]
 
 
 def test_text_uses_the_names_of_columns() -> None:
@@ -138,6 +202,29 @@ def test_picture_shows_kinds_splits_and_counts() -> None:
     assert drawn[0].get_text() == "x1 <= 0.172\n6 rows\nno: 3, yes: 3"
     assert drawn[4].get_text() == "x0 is not NaN\n3 rows\nno: 2, yes: 1"
     assert drawn[6].get_text() == "1 row\nyes: 1"
+
+
+@pytest.mark.usefixtures("pyplot")
+def test_picture_of_a_regressor_shows_means() -> None:
+    """In place of classes."""
+    drawn = boxes(plot_tree(tiny_regressor(), max_depth=1))
+    assert drawn[0].get_text() == "x1 <= 0.172\n6 rows\nmean 15.417"
+    assert drawn[1].get_text() == "x0 is not NaN\n3 rows\nmean -3.333\n… 4 nodes below"
+
+
+@pytest.mark.usefixtures("pyplot")
+@pytest.mark.parametrize("unit", [1.0, -3.1e9, 1e-30, 1e297])
+def test_boxes_of_means_do_not_overlap(unit: float) -> None:
+    """Also with means of many digits, which stay on one line."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    forest = DareForestRegressor(1, random_depth=1, random_state=2).fit(X[:100], unit * y[:100])
+    ax = plot_tree(forest, max_depth=4)
+    ax.figure.canvas.draw()
+    drawn = boxes(ax)
+    assert all(re.search(r"^mean \S+$", text.get_text(), re.MULTILINE) for text in drawn)
+    extents = [text.get_bbox_patch().get_window_extent() for text in drawn]
+    assert len(extents) > 5
+    assert not any(one.overlaps(other) for i, one in enumerate(extents) for other in extents[:i])
 
 
 @pytest.mark.usefixtures("pyplot")
@@ -219,17 +306,19 @@ class TestRefused:
     def _needs_matplotlib(self) -> None:
         pytest.importorskip("matplotlib")
 
-    def test_empty_forest(self, show: Callable[..., Any]) -> None:
+    @pytest.mark.parametrize("make", [tiny_forest, tiny_regressor])
+    def test_empty_forest(self, show: Callable[..., Any], make: Callable[[], Any]) -> None:
         """There is nothing to draw."""
-        forest = tiny_forest()
+        forest = make()
         forest.delete(range(6))
         with pytest.raises(InvalidInputError, match="The forest holds no rows, so there is nothing"):
             show(forest)
 
-    def test_unfitted_forest(self, show: Callable[..., Any]) -> None:
+    @pytest.mark.parametrize("kind", [DareForestClassifier, DareForestRegressor])
+    def test_unfitted_forest(self, show: Callable[..., Any], kind: Any) -> None:
         """As everywhere in scikit-learn."""
         with pytest.raises(NotFittedError):
-            show(DareForestClassifier())
+            show(kind())
 
     def test_tree_that_does_not_exist(self, show: Callable[..., Any]) -> None:
         """The message says which there are."""
@@ -258,7 +347,7 @@ def test_negative_decimals_are_refused() -> None:
 def test_what_is_no_forest_with_rows_is_refused_in_a_sentence(picture: Callable[..., Any]) -> None:
     """A frozen forest has no rows to count; of a pipeline the last step is meant."""
     forest = tiny_forest()
-    for other in (forest.freeze(), make_pipeline(forest), RandomForestClassifier(), None):
+    for other in (forest.freeze(), tiny_regressor().freeze(), make_pipeline(forest), RandomForestClassifier(), None):
         with pytest.raises(TypeError, match=f"a {type(other).__name__} came"):
             picture(other)
 

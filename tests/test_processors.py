@@ -12,23 +12,33 @@ from deciduous import _core
 
 FORESTS = """
 import numpy as np
-from deciduous import DareForestClassifier, _core
+from deciduous import DareForestClassifier, DareForestRegressor, _core
 
 rng = np.random.default_rng(5)
 n = 3_000
 X = np.column_stack([rng.normal(size=(n, 4)), rng.integers(0, 2, (n, 6)), rng.integers(0, 90, (n, 2))])
 X[rng.random(X.shape) < 0.02] = np.nan
+
+def tell(forest, y, predict):
+    forest.fit(X, y)
+    forest.delete(np.arange(0, n, 11))
+    forest.add(X[:22:11] + 1, y[:22:11], ids=[0, 11])
+    assert forest.check()
+    assert forest.verify()
+    print(forest.fingerprint(), predict(X[:50]).tobytes().hex()[:4000])
+
 print(_core.processor())
+ways = [{}, {"candidates": "uniform"}, {"random_depth": 4}, {"n_thresholds": None}]
+numbers = np.nan_to_num(X[:, :5]).sum(axis=1) * 2 + rng.normal(size=n)
 for n_classes in (2, 7):
-    y = (np.nan_to_num(X[:, :5]).sum(axis=1) * 2 + rng.normal(size=n)).round() % n_classes
-    uniform, entropy = {"candidates": "uniform"}, {"criterion": "entropy"}
-    for params in ({}, uniform, {"random_depth": 4}, {"n_thresholds": None}, entropy):
-        forest = DareForestClassifier(3, random_state=1, **params).fit(X, y)
-        forest.delete(np.arange(0, n, 11))
-        forest.add(X[:22:11] + 1, y[:22:11], ids=[0, 11])
-        forest.check()
-        assert forest.verify()
-        print(forest.fingerprint(), forest.predict_proba(X[:50]).tobytes().hex()[:4000])
+    for params in [*ways, {"criterion": "entropy"}]:
+        forest = DareForestClassifier(3, random_state=1, **params)
+        tell(forest, numbers.round() % n_classes, forest.predict_proba)
+for targets in (numbers, numbers.round()):
+    for params in ways:
+        forest = DareForestRegressor(3, random_state=1, **params)
+        tell(forest, targets, forest.predict)
+        tell(forest, targets, lambda rows: forest.predict(rows, quantiles=[0.1, 0.9]))
 """
 
 

@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import deciduous.forest
+import deciduous._forest
 from deciduous import DareForestClassifier, _progress
+from strategies import KINDS, Forest
 
 N_TREES = 20
 N_ROWS, N_NEW = 120, 15
 SMALL: dict[str, Any] = {"n_estimators": N_TREES, "max_depth": 5, "n_thresholds": 5, "random_state": 4}
 Report = Callable[[int], None]
-Update = Callable[[DareForestClassifier], object]
+Update = Callable[[Forest], object]
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
 
 def rows_of(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Four numbers, two classes."""
+    """Four numbers, two classes; or two different targets."""
     X = np.random.default_rng(seed).normal(size=(n_rows, 4)).astype(np.float32)
     return X, (X[:, 0] > X[:, 1]).astype(int)
 
@@ -33,17 +35,17 @@ NEW_NAMES = [f"new {i}" for i in range(N_NEW)]
 SUBJECTS = [i % 30 for i in range(N_ROWS)]
 
 
-def fitted(**options: Any) -> DareForestClassifier:
+def fitted(kind: type[Forest] = DareForestClassifier, **options: Any) -> Forest:
     """A forest of rows with names and subjects."""
-    return DareForestClassifier(**(SMALL | options)).fit(ROWS, LABELS, ids=NAMES, subjects=SUBJECTS)
+    return kind(**(SMALL | options)).fit(ROWS, LABELS, ids=NAMES, subjects=SUBJECTS)
 
 
-def loud(**options: Any) -> DareForestClassifier:
+def loud(kind: type[Forest] = DareForestClassifier, **options: Any) -> Forest:
     """The same, with bars from now on."""
-    return fitted(**options).set_params(verbose=1)
+    return fitted(kind, **options).set_params(verbose=1)
 
 
-def add_rows(forest: DareForestClassifier) -> object:
+def add_rows(forest: Forest) -> object:
     """Fifteen rows, some of them of a class never seen."""
     return forest.add(NEW_ROWS, NEW_LABELS * 2, ids=NEW_NAMES)
 
@@ -64,34 +66,36 @@ SINGLE: dict[str, Update] = {
         NEW_ROWS, NEW_LABELS, ids=NEW_NAMES, sample_weight=np.arange(N_NEW) == 3
     ),
     "cost": lambda forest: forest.deletion_cost(NAMES[:20]),
-    "predict": lambda forest: forest.predict_proba(NEW_ROWS),
+    "predict": lambda forest: forest.predict(NEW_ROWS),
 }
 
 
-def assert_same(forest: DareForestClassifier, quiet: DareForestClassifier) -> None:
+def assert_same(forest: Forest, quiet: Forest) -> None:
     """All that users see is as if there had been no bar, and the forest goes on."""
     assert forest.check()
     assert forest.fingerprint() == quiet.fingerprint()
-    assert forest.classes_.tolist() == quiet.classes_.tolist()
+    if isinstance(forest, DareForestClassifier):
+        assert forest.classes_.tolist() == quiet.classes_.tolist()
     assert forest.ids_.tolist() == quiet.ids_.tolist()
     assert forest.subjects_ == quiet.subjects_
     assert forest.ids_of(forest.subjects_) == quiet.ids_of(quiet.subjects_)
     assert forest.set_params(verbose=0).to_bytes() == quiet.to_bytes()
     more = {"ids": ["a", "b", "c"], "subjects": [1, 2, 3]}
-    assert forest.add(NEW_ROWS[:3], [0, 1, 5], **more) == quiet.add(NEW_ROWS[:3], [0, 1, 5], **more)
+    assert forest.add(NEW_ROWS[:3], [0, 1, 3], **more) == quiet.add(NEW_ROWS[:3], [0, 1, 3], **more)
     assert forest.fingerprint() == quiet.fingerprint()
 
 
 # ------------------------------------------------------------------------------------------------------------- shown
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
 @pytest.mark.parametrize(("what", "update"), UPDATES.values(), ids=UPDATES)
 def test_batches_show_a_bar_and_are_the_same(
-    what: str, update: Update, lazy: bool, capsys: pytest.CaptureFixture[str]
+    kind: type[Forest], what: str, update: Update, lazy: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the number of trees; without `verbose` there is none."""
-    forest, quiet = loud(lazy=lazy), fitted(lazy=lazy)
+    forest, quiet = loud(kind, lazy=lazy), fitted(kind, lazy=lazy)
     assert capsys.readouterr() == ("", "")
     report = update(forest)
     out, shown = capsys.readouterr()
@@ -103,10 +107,11 @@ def test_batches_show_a_bar_and_are_the_same(
     assert_same(forest, quiet)
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("update", SINGLE.values(), ids=SINGLE)
-def test_single_rows_show_none(update: Update, capsys: pytest.CaptureFixture[str]) -> None:
+def test_single_rows_show_none(kind: type[Forest], update: Update, capsys: pytest.CaptureFixture[str]) -> None:
     """They take a moment; a service that deletes row by row is not to be flooded."""
-    forest = loud()
+    forest = loud(kind)
     update(forest)
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
@@ -149,7 +154,7 @@ def shown_by(report: Report, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[B
 
     unraisable: list[BaseException | None] = []
     with monkeypatch.context() as patch:
-        patch.setattr(deciduous.forest, "bar", bar)
+        patch.setattr(deciduous._forest, "bar", bar)
         patch.setattr(sys, "unraisablehook", lambda its: unraisable.append(its.exc_value))
         yield unraisable
 
@@ -168,14 +173,15 @@ def raising(error: type[BaseException], at: int) -> Report:
     return report
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("at", [1, 7, N_TREES])
 @pytest.mark.parametrize("update", [update for _, update in UPDATES.values()], ids=UPDATES)
 def test_callback_that_raises_does_not_stop_an_update(
-    update: Update, at: int, n_jobs: int, monkeypatch: pytest.MonkeyPatch
+    kind: type[Forest], update: Update, at: int, n_jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half an update would be no forest: it is carried through, and the error is reported as one that is ignored."""
-    forest, quiet = loud(n_jobs=n_jobs), fitted(n_jobs=n_jobs)
+    forest, quiet = loud(kind, n_jobs=n_jobs), fitted(kind, n_jobs=n_jobs)
     with shown_by(raising(BarError, at), monkeypatch) as unraisable:
         update(forest)
     update(quiet)
@@ -186,12 +192,13 @@ def test_callback_that_raises_does_not_stop_an_update(
     assert_same(forest, quiet)
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("update", [update for _, update in UPDATES.values()], ids=UPDATES)
 def test_interrupt_in_a_callback_waits_for_the_end_of_the_update(
-    update: Update, monkeypatch: pytest.MonkeyPatch
+    kind: type[Forest], update: Update, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C is not lost: it comes when the forest is whole again."""
-    forest, quiet = loud(), fitted()
+    forest, quiet = loud(kind), fitted(kind)
     with shown_by(raising(KeyboardInterrupt, 1), monkeypatch) as unraisable, pytest.raises(KeyboardInterrupt):
         update(forest)
     update(quiet)
@@ -199,17 +206,20 @@ def test_interrupt_in_a_callback_waits_for_the_end_of_the_update(
     assert_same(forest, quiet)
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_callback_that_raises_stops_fit_and_verify(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_callback_that_raises_stops_fit_and_verify(
+    kind: type[Forest], n_jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They change nothing before they are done: the old forest stays."""
-    forest, quiet = loud(n_jobs=n_jobs), fitted(n_jobs=n_jobs)
+    forest, quiet = loud(kind, n_jobs=n_jobs), fitted(kind, n_jobs=n_jobs)
     with shown_by(raising(BarError, 1), monkeypatch) as unraisable:
         with pytest.raises(BarError):
             forest.fit(NEW_ROWS[:, :2], NEW_LABELS)
         with pytest.raises(BarError):
             forest.verify()
         with pytest.raises(BarError):
-            DareForestClassifier(verbose=1, n_jobs=n_jobs).fit(NEW_ROWS, NEW_LABELS)
+            kind(verbose=1, n_jobs=n_jobs).fit(NEW_ROWS, NEW_LABELS)
     assert unraisable == []
     assert forest.verify()
     assert_same(forest, quiet)
@@ -245,16 +255,17 @@ def test_bar_that_cannot_begin_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 
     forest, quiet = loud(), fitted()
     with monkeypatch.context() as patch:
-        patch.setattr(deciduous.forest, "bar", bar)
+        patch.setattr(deciduous._forest, "bar", bar)
         for _, update in UPDATES.values():
             with pytest.raises(BarError):
                 update(forest)
     assert_same(forest, quiet)
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("update", [update for _, update in UPDATES.values()], ids=UPDATES)
 def test_bar_that_cannot_end_leaves_the_forest_before_or_after_the_update(
-    update: Update, monkeypatch: pytest.MonkeyPatch
+    kind: type[Forest], update: Update, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the terminal goes away under it; rows, names, classes and fresh ids are of one moment."""
 
@@ -263,9 +274,9 @@ def test_bar_that_cannot_end_leaves_the_forest_before_or_after_the_update(
         yield
         raise BarError("the terminal is gone")
 
-    forest = loud()
+    forest = loud(kind)
     with monkeypatch.context() as patch:
-        patch.setattr(deciduous.forest, "bar", bar)
+        patch.setattr(deciduous._forest, "bar", bar)
         with suppress(BarError):
             update(forest)
     assert_before_or_after(forest, update)
@@ -285,10 +296,11 @@ class InterruptedCore:
         raise KeyboardInterrupt
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("update", [update for _, update in UPDATES.values()], ids=UPDATES)
-def test_interrupt_leaves_the_forest_before_or_after_the_update(update: Update) -> None:
+def test_interrupt_leaves_the_forest_before_or_after_the_update(kind: type[Forest], update: Update) -> None:
     """Without a bar, too: the core cannot be interrupted, so Ctrl-C arrives when it is done."""
-    forest = fitted()
+    forest = fitted(kind)
     core = forest._forest
     forest._forest = InterruptedCore(core)
     with pytest.raises(KeyboardInterrupt):
@@ -297,9 +309,9 @@ def test_interrupt_leaves_the_forest_before_or_after_the_update(update: Update) 
     assert_before_or_after(forest, update)
 
 
-def assert_before_or_after(forest: DareForestClassifier, update: Update) -> None:
+def assert_before_or_after(forest: Forest, update: Update) -> None:
     """The forest is one of the two, in all that users see."""
-    quiet = fitted()
+    quiet = fitted(type(forest))
     if forest.fingerprint() != quiet.fingerprint():
         update(quiet)
     assert_same(forest, quiet)

@@ -1,5 +1,7 @@
 """Real data: deletions from the Adult census data leave the retrained forest, and accuracy is the paper's.
 
+The same for a regression, of the demand for electricity, beside scikit-learn's forest.
+
 The data sets lie beside the repository, not in it, since their licences differ; without them these tests are skipped.
 """
 
@@ -8,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
 from deciduous.experiments.datasets import load
-from strategies import Dataset
+from strategies import Dataset, Forest, predicted
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 N_SAMPLE = 5_000
@@ -26,28 +29,49 @@ PAPER_ACCURACY = 0.862  # of T=50, d=20 and k=5, which is SETTING
 
 pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
-pytestmark = pytest.mark.skipif(not (DATA / "adult.parquet").exists(), reason=f"the shared data sets are not at {DATA}")
+pytestmark = pytest.mark.skipif(
+    not all((DATA / f"{name}.parquet").exists() for name in ("adult", "electricity")),
+    reason=f"the shared data sets are not at {DATA}",
+)
+
+
+def parts_of(name: str) -> tuple[Dataset, Dataset]:
+    """The train and test parts of a data set."""
+    data = load(name, DATA)
+    train, test = (Dataset(np.arange(len(y)), X, y) for X, y in ((data.X, data.y), (data.X_test, data.y_test)))
+    return train, test
+
+
+def sampled(data: Dataset) -> Dataset:
+    """Five thousand rows under their row numbers."""
+    rows = np.sort(np.random.default_rng(0).choice(len(data.ids), N_SAMPLE, replace=False))
+    return Dataset(rows, data.X[rows], data.y[rows])
 
 
 @pytest.fixture(scope="module")
 def adult() -> tuple[Dataset, Dataset]:
     """The designated train and test parts, prepared as the paper's scripts do: five numbers, the rest one-hot."""
-    data = load("adult", DATA)
-    parts = ((data.X, data.y), (data.X_test, data.y_test))
-    return tuple(Dataset(np.arange(len(y)), X, y) for X, y in parts)
+    return parts_of("adult")
+
+
+@pytest.fixture(scope="module")
+def electricity() -> tuple[Dataset, Dataset]:
+    """The demand of half an hour, and what is known of prices and transfers."""
+    return parts_of("electricity")
 
 
 @pytest.fixture(scope="module")
 def sample(adult: tuple[Dataset, Dataset]) -> Dataset:
-    """Five thousand training rows under their row numbers."""
-    rows = np.sort(np.random.default_rng(0).choice(len(adult[0].ids), N_SAMPLE, replace=False))
-    return Dataset(rows, adult[0].X[rows], adult[0].y[rows])
+    """Training rows of Adult."""
+    return sampled(adult[0])
 
 
-def retrained_without(data: Dataset, gone: np.ndarray, options: dict[str, Any]) -> DareForestClassifier:
+def retrained_without(
+    data: Dataset, gone: np.ndarray, options: dict[str, Any], kind: type[Forest] = DareForestClassifier
+) -> Forest:
     """The forest that never saw these rows."""
     left = ~np.isin(data.ids, gone)
-    return DareForestClassifier(**options).fit(data.X[left], data.y[left], ids=data.ids[left])
+    return kind(**options).fit(data.X[left], data.y[left], ids=data.ids[left])
 
 
 def test_adult_is_prepared_as_the_index_of_the_data_says(adult: tuple[Dataset, Dataset]) -> None:
@@ -121,3 +145,36 @@ def test_accuracy_on_adult_is_the_papers(adult: tuple[Dataset, Dataset]) -> None
     train, test = adult
     forest = DareForestClassifier(**SETTING).fit(train.X, train.y)
     assert abs(forest.score(test.X, test.y) - PAPER_ACCURACY) <= 0.015
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
+@pytest.mark.parametrize("options", [{}, {"random_depth": 3}, {"max_samples": 0.2}], ids=str)
+def test_one_per_cent_of_electricity_deleted_and_added(
+    electricity: tuple[Dataset, Dataset], options: dict[str, Any], lazy: bool
+) -> None:
+    """Fifty rows of 5,000, by turns: the retrained forest, and back when they are added."""
+    data = sampled(electricity[0])
+    limits = (float(data.y.min()), float(data.y.max()))
+    setting = SETTING | {"n_estimators": 10, "target_range": limits} | options
+    forest = DareForestRegressor(**setting, lazy=lazy).fit(data.X, data.y, ids=data.ids)
+    whole = forest.fingerprint()
+    places = np.random.default_rng(1).choice(N_SAMPLE, N_SAMPLE // 100, replace=False)
+    foretold = forest.deletion_cost(data.ids[places[:1]])
+    assert forest.delete(data.ids[places[:1]]) == foretold
+    for place in places[1:]:
+        forest.delete([data.ids[place]])
+    assert forest.check()
+    retrained = retrained_without(data, data.ids[places], setting, DareForestRegressor)
+    assert forest.fingerprint() == retrained.fingerprint()
+    assert predicted(forest, data.X).tobytes() == predicted(retrained, data.X).tobytes()
+    forest.add(data.X[places], data.y[places], ids=data.ids[places])
+    assert forest.fingerprint() == whole
+
+
+def test_r2_on_electricity_is_that_of_any_forest(electricity: tuple[Dataset, Dataset]) -> None:
+    """Within two points of scikit-learn's."""
+    (train, test), data = electricity, sampled(electricity[0])
+    assert len(train.ids) == 36_249
+    theirs = RandomForestRegressor(50, max_depth=20, max_features="sqrt", n_jobs=2, random_state=0).fit(data.X, data.y)
+    ours = DareForestRegressor(**SETTING).fit(data.X, data.y)
+    assert ours.score(test.X, test.y) >= theirs.score(test.X, test.y) - 0.02

@@ -1,6 +1,7 @@
 """The core's forest is the one that docs/algorithm.md defines, node by node and byte by byte."""
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -8,34 +9,49 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_iris
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
 from reference import (
+    FixedPoint,
     H,
-    Record,
+    Node,
+    ReferenceParams,
     arrivals,
     fingerprint,
     fit_reference,
+    mean_z,
     midpoint,
+    out_of_bag,
     predict,
     predict_proba,
+    predict_quantiles,
+    predict_targets,
     preorder,
+    regression_fingerprint,
     window_of,
 )
 from reference.fingerprints import label_text
 from reference.scores import log2_fixed
 from strategies import (
     HEAVY_WEIGHTS,
+    LABELS,
     LARGEST,
     SMALLEST,
+    TARGETS,
     TUNINGS,
     WEIGHTS,
+    Categories,
     Dataset,
+    Forest,
+    Label,
     Options,
     Tuning,
     counted,
     datasets,
+    fixed_point,
+    is_regressor,
     options_for,
     reference_params,
     resolved_class_weight,
@@ -45,12 +61,28 @@ from strategies import (
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-def core_records(forest: DareForestClassifier, tree: int) -> list[Record]:
-    """The core's nodes of a tree as the reference writes them."""
+SHARES = [0.0, 0.05, 1 / 3, 0.5, 0.9, 0.999, 1.0]
+
+
+def core_records(forest: Forest, tree: int) -> list[tuple]:
+    """The core's nodes of a tree. The mean of no rows is NaN, which equals nothing: None stands for it."""
     return [
-        Record(node.kind, node.depth, node.attribute, node.threshold, dict(node.counts), tuple(node.ids))
+        (
+            *(node.kind, node.depth, node.attribute, node.threshold, node.n_rows, node.counts),
+            None if node.value is None or math.isnan(node.value) else node.value,
+            node.ids,
+        )
         for node in forest.tree_nodes(tree)
     ]
+
+
+def reference_records(tree: Node, scale: FixedPoint | None) -> Iterator[tuple]:
+    """The reference's nodes of a tree as the core tells of them; a classifier has no scale."""
+    for node in preorder(tree):
+        n_rows, counts, value = sum(node.counts.values()), node.counts, None
+        if scale is not None:
+            counts, value = {}, float(scale.target(mean_z(node.counts))) if n_rows else None
+        yield node.kind, node.depth, node.attribute, node.threshold, n_rows, counts, value, node.ids
 
 
 def assert_equals_reference(options: Options, data: Dataset, tuning: Tuning | None, **others: Any) -> None:
@@ -60,20 +92,66 @@ def assert_equals_reference(options: Options, data: Dataset, tuning: Tuning | No
     """
     forest = train_forest(data, options, tuning, **others)
     params = reference_params(options, data)
-    numbers = data.one_hot().X
-    trees = fit_reference(params, data.ids, numbers, data.y, data.weights)
+    scale = fixed_point(options, data) if is_regressor(options) else None
+    held = counted(data).one_hot()
+    trees = fit_reference(params, held.ids, held.X, held.y if scale is None else scale.z(held.y), held.weights)
     for t, tree in enumerate(trees):
-        assert core_records(forest, t) == list(preorder(tree))
-    assert forest.fingerprint() == fingerprint(trees, numbers.shape[1], counted(data).y.tolist())
-    shares = predict_proba(params, trees, numbers, forest.classes_.tolist())
+        assert core_records(forest, t) == list(reference_records(tree, scale))
+    if scale is None:
+        assert forest.class_weight_ == resolved_class_weight(options["class_weight"], data)
+        assert forest.fingerprint() == fingerprint(trees, held.X.shape[1], held.y.tolist())
+        assert_predicts_classes(forest, params, trees, data)
+    else:
+        assert forest.fingerprint() == regression_fingerprint(trees, held.X.shape[1], len(held.ids), scale)
+        assert_predicts_targets(forest, params, trees, data, scale)
+
+
+def assert_predicts_classes(
+    forest: DareForestClassifier, params: ReferenceParams, trees: list[Node], data: Dataset
+) -> None:
+    """The same shares and classes, and shares by the trees that do not hold a row."""
+    numbers, classes = data.one_hot().X, forest.classes_.tolist()
+    shares = predict_proba(params, trees, numbers, classes)
     assert forest.predict_proba(data.X).tobytes() == shares.tobytes()
     assert forest.predict(data.X).tolist() == predict(params, trees, numbers)
-    assert forest.class_weight_ == resolved_class_weight(options["class_weight"], data)
+    if params.trees_per_row < params.n_estimators:
+        expected = out_of_bag_rows(params, trees, data, lambda its, X: predict_proba(params, its, X, classes))
+        assert_array_equal(forest.oob_decision_function_, expected)
 
 
-@given(st.data(), datasets(WEIGHTS + HEAVY_WEIGHTS), TUNINGS)
-def test_core_equals_the_reference_on_hostile_data(draws: st.DataObject, data: Dataset, tuning: Tuning) -> None:
+def assert_predicts_targets(
+    forest: DareForestRegressor, params: ReferenceParams, trees: list[Node], data: Dataset, scale: FixedPoint
+) -> None:
+    """The same means and quantiles, and means by the trees that do not hold a row."""
+    numbers = data.one_hot().X
+    assert forest.predict(data.X).tobytes() == predict_targets(scale, trees, numbers).tobytes()
+    quantiles = predict_quantiles(scale, trees, numbers, SHARES)
+    assert forest.predict(data.X, quantiles=SHARES).tobytes() == quantiles.tobytes()
+    if params.trees_per_row < params.n_estimators:
+        expected = out_of_bag_rows(params, trees, data, lambda its, X: predict_targets(scale, its, X)[:, None])
+        assert_array_equal(forest.oob_prediction_[:, None], expected)
+
+
+def out_of_bag_rows(params: ReferenceParams, trees: list[Node], data: Dataset, predicted: Any) -> np.ndarray:
+    """What the reference predicts out of bag, in ascending order of the ids; NaN where no tree can."""
+    held = counted(data).one_hot()
+    in_order = held.where(np.argsort(held.ids))
+    found = out_of_bag(params, trees, in_order.ids.tolist(), in_order.X, predicted)
+    missing = np.full_like(predicted(trees, held.X[:1])[0], np.nan)
+    return np.array([missing if its is None else its for its in found])
+
+
+HOSTILE_WEIGHTS = WEIGHTS + HEAVY_WEIGHTS
+both_targets = pytest.mark.parametrize("labels", [LABELS, TARGETS], ids=["classifier", "regressor"])
+
+
+@both_targets
+@given(st.data(), TUNINGS)
+def test_core_equals_the_reference_on_hostile_data(
+    labels: list[list[Label]], draws: st.DataObject, tuning: Tuning
+) -> None:
     """Ties, duplicates, NaN, denormals, huge values, categories, few rows of a class, weights: the same bytes."""
+    data = draws.draw(datasets(HOSTILE_WEIGHTS, labels))
     assert_equals_reference(draws.draw(options_for(data)), data, tuning)
 
 
@@ -91,6 +169,11 @@ MEDIUM_OPTIONS: Options = {
     "max_samples": None,
     "class_weight": None,
     "random_state": 2021,
+}
+
+OF_CLASSES = ("stability", "class_weight")
+MEDIUM_REGRESSION: Options = {name: value for name, value in MEDIUM_OPTIONS.items() if name not in OF_CLASSES} | {
+    "criterion": "squared_error"
 }
 
 VARIANTS: dict[str, Options] = {
@@ -139,15 +222,63 @@ def weighted_breast_cancer() -> Dataset:
     return Dataset(data.ids, data.X, data.y, np.random.default_rng(0).integers(0, 5, len(data.ids)))
 
 
+MEDIUM_SIZES: Tuning = {"min_cached_rows": 16, "max_bytes_per_row": 1_000_000, "rows_per_look_up": 0, "reserve": 2}
+
+
 @pytest.mark.parametrize("load", [iris, iris_in_bins, breast_cancer, weighted_breast_cancer])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
-@pytest.mark.parametrize(
-    "tuning", [None, {"min_cached_rows": 16, "max_bytes_per_row": 1_000_000, "rows_per_look_up": 0, "reserve": 2}]
-)
+@pytest.mark.parametrize("tuning", [None, MEDIUM_SIZES])
 def test_core_equals_the_reference_on_real_data(load: Any, variant: Options, tuning: Tuning | None) -> None:
     """Nodes of hundreds of rows take other paths through the core than tiny ones, to the same forest."""
     data = load()
     options = MEDIUM_OPTIONS | variant | {"categorical_features": data.categories or None}
+    assert_equals_reference(options, data, tuning, n_jobs=2)
+
+
+REGRESSION_VARIANTS: dict[str, Options] = {
+    "greedy": {},
+    "every threshold": {"n_thresholds": None, "n_estimators": 2},
+    "few thresholds, few features": {"n_thresholds": 2, "max_features": 2},
+    "random upper layers": {"random_depth": 3},
+    "random trees": {"random_depth": 10},
+    "extra trees": {"candidates": "uniform", "n_thresholds": 1},
+    "uniform, large leaves": {"candidates": "uniform", "n_thresholds": 20, "min_samples_leaf": 5},
+    "each row in half of the trees": {"max_samples": 0.5, "min_samples_split": 10},
+    "a wide range": {"target_range": (-1e6, 1e9)},
+}
+
+
+def diabetes() -> Dataset:
+    """300 rows with whole targets, many of which several rows have, and a missing value here and there."""
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:300].astype(np.float32), y[:300]
+    X[::7, 3] = np.nan
+    return Dataset(np.arange(len(y))[::-1] * 5 - 700, X, y)
+
+
+def weighted_diabetes() -> Dataset:
+    """The same with weights from 0 to 4."""
+    data = diabetes()
+    return Dataset(data.ids, data.X, data.y, np.random.default_rng(0).integers(0, 5, len(data.ids)))
+
+
+def diabetes_in_bins() -> Dataset:
+    """Sex and body mass as categories, some of which are not listed, and targets with a fraction that differ all."""
+    data = diabetes()
+    X = data.X.copy()
+    X[:, 1] = X[:, 1] > 0
+    X[:, 2] = (100 * X[:, 2]).round()
+    noise = np.random.default_rng(1).normal(size=len(data.ids))
+    return Dataset(data.ids, X, data.y + noise, categories={1: [1.0], 2: [*range(-8, 8, 3), np.nan]})
+
+
+@pytest.mark.parametrize("load", [diabetes, weighted_diabetes, diabetes_in_bins])
+@pytest.mark.parametrize("variant", REGRESSION_VARIANTS.values(), ids=REGRESSION_VARIANTS.keys())
+@pytest.mark.parametrize("tuning", [None, MEDIUM_SIZES], ids=["default sizes", "medium sizes"])
+def test_regressor_equals_the_reference_on_real_data(load: Any, variant: Options, tuning: Tuning | None) -> None:
+    """The same for targets."""
+    data = load()
+    options = MEDIUM_REGRESSION | variant | {"categorical_features": data.categories or None}
     assert_equals_reference(options, data, tuning, n_jobs=2)
 
 
@@ -170,9 +301,11 @@ def test_sampling_without_sorting_equals_the_reference(seed: int, n_thresholds: 
     X = rng.normal(size=(700, 3)).astype(np.float32)
     X[:, 1] = X[:, 1].round(2)
     X[rng.random(700) < 0.1, 2] = np.nan
-    data = Dataset(np.arange(700), X, (rng.random(700) < share_of_positives).astype(int))
+    positive = rng.random(700) < share_of_positives
     sampled = {"n_thresholds": n_thresholds, "n_estimators": 3, "max_features": 2, "random_state": seed}
-    assert_equals_reference(MEDIUM_OPTIONS | sampled, data, SAMPLING_ALWAYS)
+    assert_equals_reference(MEDIUM_OPTIONS | sampled, Dataset(np.arange(700), X, positive.astype(int)), SAMPLING_ALWAYS)
+    targets = np.where(positive, rng.normal(size=700), -1.0)
+    assert_equals_reference(MEDIUM_REGRESSION | sampled, Dataset(np.arange(700), X, targets), SAMPLING_ALWAYS)
 
 
 @pytest.mark.parametrize("scheme", [{}, {"candidates": "uniform"}, {"random_depth": 2}], ids=str)
@@ -182,9 +315,12 @@ def test_more_categories_than_a_byte_can_number_equal_the_reference(scheme: Opti
     rng = np.random.default_rng(4)
     codes = rng.permutation(600)[rng.integers(0, 600, 400)]
     X = np.column_stack([codes, rng.normal(size=400)]).astype(np.float32)
-    data = Dataset(np.arange(400), X, (codes % 3 == 0).astype(int), categories={0: [*range(40, 540)]})
-    options = MEDIUM_OPTIONS | scheme | {"categorical_features": data.categories, "n_estimators": 2, "max_features": 60}
-    assert_equals_reference(options, data, tuning)
+    categories: Categories = {0: [*range(40, 540)]}
+    wide = scheme | {"categorical_features": categories, "n_estimators": 2, "max_features": 60}
+    classes = Dataset(np.arange(400), X, (codes % 3 == 0).astype(int), categories=categories)
+    assert_equals_reference(MEDIUM_OPTIONS | wide, classes, tuning)
+    targets = Dataset(np.arange(400), X, codes % 3 + X[:, 1].astype(np.float64), categories=categories)
+    assert_equals_reference(MEDIUM_REGRESSION | wide, targets, tuning)
 
 
 def test_hash_is_splitmix64() -> None:

@@ -8,7 +8,14 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from deciduous import DareForestClassifier, InvalidInputError, UnknownRowError, UnknownSubjectError, load
+from deciduous import (
+    DareForestClassifier,
+    DareForestRegressor,
+    InvalidInputError,
+    UnknownRowError,
+    UnknownSubjectError,
+    load,
+)
 
 X = np.array([[1.5, np.nan], [-0.0, 3e38], [1e-40, -2.0], [7.0, 7.0]], dtype=np.float32)
 Y = ["b", "a", "b", "c"]
@@ -67,6 +74,13 @@ def test_categories_come_back_by_name() -> None:
     assert rows.X[:3, 1].tolist() == [1.0, 2.0, 3.0]
     assert rows.as_dicts()[0] == {"id": 0, "subject": None, "label": 0, "weight": 1, "values": {"x0": "red", "x1": 1.0}}
     assert rows.as_dicts()[3]["values"] == {"x0": None, "x1": None}
+
+
+def test_targets_are_called_targets() -> None:
+    """In place of labels."""
+    forest = DareForestRegressor(2, random_state=0).fit([[1.0], [2.0]], [0.5, 8.0])
+    expected = {"id": 1, "subject": None, "target": 8.0, "weight": 1, "values": {"x0": 2.0}}
+    assert forest.rows([1]).as_dicts() == [expected]
 
 
 def test_rows_as_a_table() -> None:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from joblib import parallel_config
-from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import KFold, cross_val_score
 
-from deciduous import DareForestClassifier, tuning
+from deciduous import DareForestClassifier, DareForestRegressor, tuning
 from deciduous.errors import InvalidInputError
-from deciduous.tuning import TuningResult, metric_for, random_depths_within, tune
+from deciduous.tuning import Forest, TuningResult, metric_for, random_depths_within, tune
 
 PAGE = Path(__file__).parents[1] / "docs" / "tuning.md"
 GRID: dict[str, Any] = {"n_estimators": (3, 6), "max_depth": (1, 4), "n_thresholds": (2, 5)}
@@ -40,16 +40,16 @@ def tuned(**others: Any) -> TuningResult:
 class Scoring:
     """Scores a forest by its parameters alone, keeps a record, and breaks down at the call that it is told to."""
 
-    def __init__(self, score: Callable[[DareForestClassifier], float], fails_at: int | None = None) -> None:
+    def __init__(self, score: Callable[[Forest], float], fails_at: int | None = None) -> None:
         self.score = score
         self.fails_at = fails_at
-        self.forests: list[DareForestClassifier] = []
+        self.forests: list[Forest] = []
         self.lock = threading.Lock()
 
     def __repr__(self) -> str:
         return "Scoring()"  # the same before and after a break-down, as a function's would be
 
-    def __call__(self, forest: DareForestClassifier, *_rows_and_labels: np.ndarray) -> float:
+    def __call__(self, forest: Forest, *_rows_and_labels: np.ndarray) -> float:
         with self.lock:
             self.forests.append(forest)
             if len(self.forests) == self.fails_at:
@@ -57,7 +57,7 @@ class Scoring:
         return self.score(forest)
 
 
-def score_of_all(forest: DareForestClassifier) -> float:
+def score_of_all(forest: Forest) -> float:
     """Better with trees, depth and thresholds, worse by 0.002 with each random level."""
     return 0.8 + 0.001 * (forest.n_estimators + forest.max_depth + forest.n_thresholds) - 0.002 * forest.random_depth
 
@@ -549,10 +549,138 @@ def test_bad_data_or_estimator_is_refused() -> None:
         tune(None, X, np.ones(90))
     with pytest.raises(InvalidInputError, match="90 rows but y has 89 labels"):
         tune(None, X, y[1:])
-    with pytest.raises(InvalidInputError, match="needs a DareForestClassifier, or None"):
+    with pytest.raises(InvalidInputError, match="needs a DareForestClassifier or a DareForestRegressor, or None"):
         tune(RandomForestClassifier(), X, y)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="criterion must be one of"):
         tune(DareForestClassifier(criterion="beauty"), X, y)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------------------------------- regressor
+
+
+def tuned_regressor(**others: Any) -> TuningResult:
+    """A search for a regressor that takes a moment."""
+    X, y = make_regression(90, 6, n_informative=3, noise=5.0, random_state=0)
+    return tune(DareForestRegressor(random_state=1), X, y, **(GRID | {"cv": CV, "random_state": 1} | others))
+
+
+def test_regressor_is_tuned_by_r2() -> None:
+    """On real data: a stump is not enough, and the forest in the end is a regressor that lets go of rows."""
+    X, y = load_diabetes(return_X_y=True)
+    tolerances = (0.0, 0.01, 0.05, 0.2)
+    result = tune(DareForestRegressor(min_samples_leaf=3), X, y, n_estimators=(2, 20), max_depth=(1, 6),
+                  n_thresholds=10, tolerances=tolerances, random_state=0, n_jobs=2)  # fmt: skip
+    assert result.metric == "r2"
+    assert result.best_params == {"n_estimators": 20, "max_depth": 6, "n_thresholds": 10}
+    assert 0.35 < result.best_score < 0.55
+    depths = list(result.random_depths.values())
+    assert depths == sorted(depths)
+    assert depths[-1] > 0
+    forest = result.fitted_forest
+    assert isinstance(forest, DareForestRegressor)
+    assert (forest.min_samples_leaf, forest.n_rows_) == (3, 442)
+    assert forest.delete([3]).n_rows == 1
+
+
+@pytest.mark.parametrize("scoring", [None, "r2", "neg_mean_squared_error"])
+def test_scores_of_a_regressor_are_those_of_cross_validation(scoring: str | None) -> None:
+    """scikit-learn's own, with the seed of the search; R² is the default of both."""
+    X, y = make_regression(60, 4, noise=5.0, random_state=0)
+    folds = KFold(4, shuffle=True, random_state=0)
+    template = DareForestRegressor(max_features=None)
+    result = tune(template, X, y, **GRID, cv=folds, scoring=scoring, tolerances=0.05, random_state=1)
+    for row in result.scores:
+        setting = {name: row[name] for name in tuning.TUNED}
+        forest = DareForestRegressor(**setting, max_features=None, random_state=tuning._search_seed(1, None))
+        assert row["folds"] == cross_val_score(forest, X, y, cv=folds, scoring=scoring).tolist()
+
+
+def test_tolerances_of_a_regressor_are_absolute() -> None:
+    """As for a classifier: each random level costs 0.002, and 3 is tried in vain."""
+    scoring = Scoring(score_of_all)
+    result = tuned_regressor(scoring=scoring, tolerances=(0.005, 0.001, 0.002), refit=False)
+    assert result.random_depths == {0.001: 0, 0.002: 1, 0.005: 2}
+    assert len(scoring.forests) == CV * (N_GREEDY + 3)
+    assert isinstance(result.forest(0.005), DareForestRegressor)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc", "average_precision", "f1_macro", "rand_score"])
+def test_metric_for_classes_is_refused_with_a_regressor(tmp_path: Path, scoring: str) -> None:
+    """Before the search begins, so there is no file of it."""
+    path = tmp_path / "search.jsonl"
+    with pytest.raises(InvalidInputError, match=f"scoring='{scoring}' does not go with a DareForestRegressor.* 'r2'"):
+        tuned_regressor(scoring=scoring, resume_from=path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("scoring", ["r2", "neg_mean_squared_error", "neg_mean_poisson_deviance"])
+def test_metric_for_numbers_is_refused_with_a_classifier(tmp_path: Path, scoring: str) -> None:
+    """Even if the labels are numbers, whose squared distance could be worked out."""
+    path = tmp_path / "search.jsonl"
+    with pytest.raises(InvalidInputError, match=f"scoring='{scoring}' does not go with a DareForestClassifier"):
+        tuned(scoring=scoring, resume_from=path)
+    assert not path.exists()
+
+
+def test_other_metrics_of_scikit_learn_are_taken() -> None:
+    """Those for numbers by a regressor, those for classes by a classifier."""
+    for scoring in ("neg_mean_absolute_error", "explained_variance", "neg_root_mean_squared_error"):
+        assert tuned_regressor(scoring=scoring, tolerances=(), refit=False).metric == scoring
+    for scoring in ("f1", "balanced_accuracy", "neg_log_loss", "matthews_corrcoef", "positive_likelihood_ratio"):
+        assert tuning._can_judge(tuning.get_scorer(scoring), has_classes=True)
+
+
+@pytest.mark.parametrize("fails_at", [10, CV * N_GREEDY + 4])
+def test_interrupted_search_for_a_regressor_goes_on(tmp_path: Path, fails_at: int) -> None:
+    """Among the greedy evaluations, and while the random depth is raised; the file is refused with a classifier."""
+    path = tmp_path / "search.jsonl"
+    with pytest.raises(InterruptedError):
+        tuned_regressor(scoring=Scoring(score_of_all, fails_at), tolerances=0.003, resume_from=path)
+    rest = Scoring(score_of_all)
+    resumed = tuned_regressor(scoring=rest, tolerances=0.003, resume_from=path)
+    whole = Scoring(score_of_all)
+    assert resumed.scores == tuned_regressor(scoring=whole, tolerances=0.003).scores
+    assert len(rest.forests) == len(whole.forests) - fails_at + 1
+    with pytest.raises(InvalidInputError, match=r"differs in: X or y.* criterion"):
+        tuned(resume_from=path)
+
+
+def test_search_for_a_regressor_does_not_depend_on_the_number_of_threads() -> None:
+    """Nor on what shows its progress."""
+    one, many = tuned_regressor(n_jobs=1), tuned_regressor(n_jobs=3, progress=True)
+    assert many.scores == one.scores
+    assert many.fitted_forest.fingerprint() == one.fitted_forest.fingerprint()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("subsample", "n_rows"), [(0.5, 45), (40, 40)])
+def test_subsample_for_a_regressor_is_of_any_rows(subsample: float, n_rows: int) -> None:
+    """Its targets are no classes to be stratified by; the forest in the end is fitted on all rows."""
+    result = tuned_regressor(subsample=subsample, tolerances=())
+    assert result.n_rows == n_rows
+    assert result.fitted_forest is not None
+    assert result.fitted_forest.n_rows_ == 90
+
+
+def test_bad_targets_are_refused() -> None:
+    """As `fit` would, and rows of one target are nothing to tune on."""
+    X = np.arange(90.0)[:, None]
+    forest = DareForestRegressor()
+    with pytest.raises(InvalidInputError, match=r"needs rows of different targets, but y has only 2\.5"):
+        tune(forest, X, np.full(90, 2.5))
+    with pytest.raises(InvalidInputError, match="90 rows but y has 89 targets"):
+        tune(forest, X, np.arange(89.0))
+    with pytest.raises(InvalidInputError, match="targets are finite numbers"):
+        tune(forest, X, np.r_[np.nan, np.arange(89.0)])
+    with pytest.raises(InvalidInputError, match="There are 9 rows in the search, too few for cv=5 folds"):
+        tune(forest, X, np.arange(90.0), subsample=9)
+
+
+def test_table_of_squared_errors_reads_well() -> None:
+    """Numbers of any size have columns of their own."""
+    result = tuned_regressor(scoring=Scoring(lambda forest: -1234567.8 * forest.max_depth), tolerances=1e9)
+    lines = result.table(n_best=1).splitlines()
+    assert lines[3].split() == ["3", "1", "2", "0", "-1.2346e+06", "0.0000"]
+    assert len(lines[2]) == len(lines[3])
 
 
 # -------------------------------------------------------------------------------------------------------------- pages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ..requirements import OURS
 
 DATA = ("adult", "bank_marketing", "synthetic_80k")
 N_REPEATS = 5
+
+Predict = Callable[[Rows], Any]
 
 
 def run(bench: Bench) -> None:
@@ -33,23 +36,25 @@ def measure(bench: Bench, its: DataSet) -> None:
     """The same rows through all of them."""
     setting = bench.setting(its.name)
     ours = DareForestClassifier(**setting.params(bench.seed)).fit(its.X, its.y)
-    models: dict[str, Any] = {
-        OURS: ours,
-        "frozen": ours.freeze(),
-        YARDSTICK: random_forest(setting, bench.seed).fit(its.X, its.y),
-    }
-    rows = enough_rows(its.X_test, bench.sizes.n_predicted)
-    for system, model in models.items():
-        measure_model(bench, f"{its.name}/predict {system}", model, rows)
+    theirs = random_forest(setting, bench.seed).fit(its.X, its.y)
+    models = {OURS: ours.predict_proba, "frozen": ours.freeze().predict_proba, YARDSTICK: theirs.predict_proba}
+    measure_models(bench, its.name, models, its.X_test)
 
 
-def measure_model(bench: Bench, key: str, model: Any, rows: Rows) -> None:
+def measure_models(bench: Bench, name: str, models: Mapping[str, Predict], X_test: Rows) -> None:
+    """Each of the systems in its turn."""
+    rows = enough_rows(X_test, bench.sizes.n_predicted)
+    for system, predict in models.items():
+        measure_model(bench, f"{name}/predict {system}", predict, rows)
+
+
+def measure_model(bench: Bench, key: str, predict: Predict, rows: Rows) -> None:
     """All rows at once, then one by one."""
-    took = median_seconds(lambda: model.predict_proba(rows), N_REPEATS)
+    took = median_seconds(lambda: predict(rows), N_REPEATS)
     bench.results.record(f"{key}/batch", took, "s")
     bench.results.record(f"{key}/rows per second", len(rows) / took, "rows/s")
     single = [rows[i : i + 1] for i in range(min(len(rows), bench.sizes.n_deletions))]
-    bench.results.record_latencies(f"{key}/one row", latencies(model.predict_proba, single, bench.sizes.budget / 10))
+    bench.results.record_latencies(f"{key}/one row", latencies(predict, single, bench.sizes.budget / 10))
 
 
 def enough_rows(rows: Rows, n: int) -> Rows:

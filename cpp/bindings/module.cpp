@@ -5,9 +5,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -26,6 +28,8 @@ using Ids = nb::ndarray<RowId const, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 using Labels = nb::ndarray<Label const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<Count const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<float const, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Targets = nb::ndarray<Target const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Shares = nb::ndarray<double const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<std::uint8_t const, nb::shape<-1, 16>, nb::c_contig, nb::device::cpu>;
 
 using Bytes = nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -45,11 +49,12 @@ Matrix as_matrix(Rows const& rows) {
     return {rows.data(), rows.shape(0), rows.shape(1)};
 }
 
-// Weights may be left out: then all of them are 1.
-std::vector<WeightedLabel> as_votes(Labels const& labels, std::optional<Counts> const& weights) {
+// Weights may be left out: then all of them are 1. Only rows of a regression forest have targets.
+std::vector<WeightedLabel> as_votes(Labels const& labels, std::optional<Counts> const& weights,
+                                    std::optional<Targets> const& targets) {
     std::vector<WeightedLabel> votes(labels.size());
     for (std::size_t i = 0; i < votes.size(); ++i)
-        votes[i] = {labels.data()[i], weights ? weights->data()[i] : 1};
+        votes[i] = {labels.data()[i], weights ? weights->data()[i] : 1, targets ? targets->data()[i] : 0};
     return votes;
 }
 
@@ -60,11 +65,6 @@ Classes as_classes(Keys const& keys, std::optional<Counts> const& weights) {
     if (weights)
         classes.weights.assign(weights->data(), weights->data() + weights->size());
     return classes;
-}
-
-template <typename Vector>
-nb::bytes to_bytes(Vector const& bytes) {
-    return nb::bytes(bytes.data(), bytes.size());
 }
 
 // Hands a vector to NumPy without a copy.
@@ -125,7 +125,10 @@ std::string hex(Digest const& digest) {
 }
 
 void bind_params(nb::module_& m) {
-    nb::enum_<Criterion>(m, "Criterion").value("gini", Criterion::gini).value("entropy", Criterion::entropy);
+    nb::enum_<Criterion>(m, "Criterion")
+        .value("gini", Criterion::gini)
+        .value("entropy", Criterion::entropy)
+        .value("squared_error", Criterion::squared_error);
     nb::enum_<CandidateScheme>(m, "CandidateScheme")
         .value("valid", CandidateScheme::valid)
         .value("uniform", CandidateScheme::uniform);
@@ -147,6 +150,7 @@ void bind_params(nb::module_& m) {
         .def(nb::init<>())
         .def_rw("min_cached_rows", &Tuning::min_cached_rows)
         .def_rw("max_bytes_per_row", &Tuning::max_bytes_per_row)
+        .def_rw("max_bytes_per_row_with_target", &Tuning::max_bytes_per_row_with_target)
         .def_rw("reserve", &Tuning::reserve)
         .def_rw("min_settled_rows", &Tuning::min_settled_rows)
         .def_rw("min_alternate_rows", &Tuning::min_alternate_rows)
@@ -160,6 +164,7 @@ void bind_params(nb::module_& m) {
         .def_rw("max_rows_with_bits", &Tuning::max_rows_with_bits)
         .def_rw("look_ups_per_sort", &Tuning::look_ups_per_sort)
         .def_rw("rows_per_look_up", &Tuning::rows_per_look_up)
+        .def_rw("rows_per_target_look_up", &Tuning::rows_per_target_look_up)
         .def_rw("rows_per_code", &Tuning::rows_per_code)
         .def_rw("max_codes", &Tuning::max_codes)
         .def_rw("max_categories_with_bits", &Tuning::max_categories_with_bits)
@@ -188,6 +193,7 @@ void bind_results(nb::module_& m) {
     def_array(held, "values", &HeldRows::values);
     def_array(held, "labels", &HeldRows::labels);
     def_array(held, "weights", &HeldRows::weights);
+    def_array(held, "targets", &HeldRows::targets);
     nb::class_<TreeArrays> arrays(m, "TreeArrays");
     def_array(arrays, "kind", &TreeArrays::kind);
     def_array(arrays, "depth", &TreeArrays::depth);
@@ -197,6 +203,8 @@ void bind_results(nb::module_& m) {
     def_array(arrays, "counts", &TreeArrays::counts);
     def_array(arrays, "ids", &TreeArrays::ids);
     def_array(arrays, "n_ids", &TreeArrays::n_ids);
+    def_array(arrays, "means", &TreeArrays::means);
+    def_array(arrays, "errors", &TreeArrays::errors);
 }
 
 // For what Python computes on the way in: `with StandardFloats(): ...`
@@ -227,24 +235,26 @@ void bind_updates(nb::class_<Forest>& forest) {
         .def(
             "fit",
             [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights, std::size_t n_threads,
-               nb::object progress) {
+               nb::object progress, std::optional<Targets> targets) {
                 auto const report = progress_to(progress);
                 InCore const unlocked;
-                self.fit(as_span(ids), as_matrix(rows), as_votes(labels, weights), {n_threads, false}, report);
+                self.fit(as_span(ids), as_matrix(rows), as_votes(labels, weights, targets), {n_threads, false}, report);
             },
-            "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "n_threads"_a, "progress"_a.none())
+            "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "n_threads"_a, "progress"_a.none(),
+            "targets"_a.none() = nb::none())
         .def(
             "update_rows",
             [](Forest& self, Ids leaving, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights,
                Keys class_keys, std::optional<Counts> class_weights, std::size_t n_threads, bool lazy,
-               nb::object progress) {
+               nb::object progress, std::optional<Targets> targets) {
                 auto const report = unstoppable_progress_to(progress);
                 InCore const unlocked;
-                return self.update_rows(as_span(leaving), {as_span(ids), as_matrix(rows), as_votes(labels, weights)},
+                return self.update_rows(as_span(leaving),
+                                        {as_span(ids), as_matrix(rows), as_votes(labels, weights, targets)},
                                         as_classes(class_keys, class_weights), {n_threads, lazy}, report);
             },
             "leaving"_a, "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "class_keys"_a, "class_weights"_a.none(),
-            "n_threads"_a, "lazy"_a, "progress"_a.none())
+            "n_threads"_a, "lazy"_a, "progress"_a.none(), "targets"_a.none() = nb::none())
         .def(
             "compact",
             [](Forest& self, std::size_t n_threads) {
@@ -294,6 +304,29 @@ void bind_reading(nb::class_<Forest>& forest) {
                 return to_numpy(std::move(result.shares), {rows.shape(0), result.n_classes});
             },
             "rows"_a, "n_threads"_a)
+        .def(
+            "predict_quantiles",
+            [](Forest& self, Rows rows, Shares shares, std::size_t n_threads) {
+                std::vector<double> quantiles;
+                {
+                    InCore const unlocked;
+                    quantiles = self.predict_quantiles(as_matrix(rows), as_span(shares), {n_threads, false});
+                }
+                return to_numpy(std::move(quantiles), {rows.shape(0), shares.size()});
+            },
+            "rows"_a, "shares"_a, "n_threads"_a)
+        .def(
+            "predict_out_of_bag",
+            [](Forest& self, std::size_t n_threads) {
+                ClassShares result;
+                {
+                    InCore const unlocked;
+                    result = self.predict_out_of_bag({n_threads, false});
+                }
+                std::size_t const n_rows = result.shares.size() / std::max<std::size_t>(1, result.n_classes);
+                return to_numpy(std::move(result.shares), {n_rows, result.n_classes});
+            },
+            "n_threads"_a)
         .def(
             "fingerprint",
             [](Forest& self, std::size_t n_threads) {
@@ -406,7 +439,7 @@ void bind_reading(nb::class_<Forest>& forest) {
                      InCore const unlocked;
                      bytes = self.raw_data();
                  }
-                 return to_bytes(bytes);
+                 return nb::bytes(bytes.data(), bytes.size());
              })
         .def_prop_ro("n_rows", &Forest::n_rows, nb::call_guard<InCore>())
         .def_prop_ro("n_trees", &Forest::n_trees)
@@ -420,11 +453,11 @@ void bind_frozen(nb::module_& m) {
     nb::class_<FrozenForest>(m, "FrozenForest")
         .def_static(
             "from_bytes",
-            [](Bytes bytes, Counts n_categories) {
+            [](Bytes bytes, Counts n_categories, bool are_means) {
                 InCore const unlocked;
-                return read_frozen(as_span(bytes), Schema(as_span(n_categories)));
+                return read_frozen(as_span(bytes), Schema(as_span(n_categories)), are_means);
             },
-            "bytes"_a, "n_categories"_a)
+            "bytes"_a, "n_categories"_a, "are_means"_a)
         .def("as_bytes",
              [](FrozenForest const& self) {
                  WipedVector<std::uint8_t> bytes;
@@ -432,7 +465,7 @@ void bind_frozen(nb::module_& m) {
                      InCore const unlocked;
                      bytes = write_frozen(self);
                  }
-                 return to_bytes(bytes);
+                 return to_numpy(std::move(bytes));
              })
         .def(
             "predict",
@@ -488,10 +521,13 @@ NB_MODULE(_core, m) {
     forest.def(
         "__init__",
         [](Forest* self, Params const& params, Tuning const& tuning, Counts n_categories, Keys class_keys,
-           std::optional<Counts> class_weights) {
-            new (self) Forest(params, tuning, Schema(as_span(n_categories)), as_classes(class_keys, class_weights));
+           std::optional<Counts> class_weights, std::optional<std::pair<std::int32_t, double>> targets) {
+            TargetScale const scale = targets ? TargetScale{targets->first, targets->second} : TargetScale{};
+            new (self)
+                Forest(params, tuning, Schema(as_span(n_categories)), as_classes(class_keys, class_weights), scale);
         },
-        "params"_a, "tuning"_a, "n_categories"_a, "class_keys"_a, "class_weights"_a.none());
+        "params"_a, "tuning"_a, "n_categories"_a, "class_keys"_a, "class_weights"_a.none(),
+        "targets"_a.none() = nb::none());
     bind_updates(forest);
     bind_reading(forest);
 }

@@ -12,6 +12,8 @@
 #include "data/occupancy.h"
 #include "io/serialize.h"
 #include "predict/grown_tree.h"
+#include "predict/out_of_bag.h"
+#include "predict/quantiles.h"
 #include "predict/walk.h"
 #include "tree/consistency.h"
 
@@ -122,11 +124,12 @@ private:
     bool stays_ = false;
 };
 
-Forest::Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes)
+Forest::Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes, TargetScale scale)
     : params_(params),
       tuning_(tuning),
-      data_(std::move(schema), tuning),
+      data_(std::move(schema), tuning, params.is_regression()),
       classes_(std::move(classes)),
+      target_scale_(scale),
       totals_(classes_.keys.size(), 0),
       trees_(empty_trees()) {}
 
@@ -239,7 +242,7 @@ UpdateCost Forest::sum_of_costs(Scratches& scratches, std::size_t n_threads, Fun
 template <typename Row>
 class Forest::RowsByTree {
 public:
-    using Drawn = std::vector<std::vector<std::remove_const_t<Row>>>;
+    using Drawn = std::vector<WipedVector<std::remove_const_t<Row>>>;
 
     explicit RowsByTree(std::span<Row> all) : all_(all) {}
     explicit RowsByTree(Drawn drawn) : drawn_(std::move(drawn)) {}
@@ -613,20 +616,46 @@ void Forest::build_reached(Tree& tree, NodeIndex index, NodePath path, DenseRows
 
 // -------------------------------------------------------------------------------------------------------- reading
 
-ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
+// Calls predict() when everything that the rows reach is built.
+template <typename Predict>
+auto Forest::predict_with(Matrix const& rows, Execution const& how, Predict const& predict) {
+    auto const predict_if_any = [&] {
+        if (data_.n_rows() == 0)
+            throw EmptyForest("The forest holds no rows.");
+        return predict();
+    };
     {
         Reading const lock = reading();
         if (!trees_.empty() && !reaches_postponed(rows, how.n_threads))
-            return predict_built(rows, how.n_threads);
+            return predict_if_any();
     }
     Writing const lock = writing(how);
     build_reached(rows, how.n_threads);
-    return predict_built(rows, how.n_threads);
+    return predict_if_any();
+}
+
+ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
+    return predict_with(rows, how, [&] { return predict_built(rows, how.n_threads); });
+}
+
+std::vector<double> Forest::predict_quantiles(Matrix const& rows, std::span<double const> shares,
+                                              Execution const& how) {
+    if (!params_.is_regression())
+        throw InvalidArgument("Only a regression forest has targets.");
+    return predict_with(rows, how,
+                        [&] { return quantiles_of_rows(trees_with_rows(), data_, rows, shares, how.n_threads); });
+}
+
+ClassShares Forest::predict_out_of_bag(Execution const& how) {
+    Writing const lock = writing(how);
+    build_all(how.n_threads);
+    std::vector<Slot> slots = data_.slots();
+    std::ranges::sort(slots, {}, [this](Slot slot) { return data_.id(slot); });
+    std::size_t const n_classes = totals_.size();
+    return {out_of_bag_values(trees_, data_, params_, slots, leaf_values(), n_classes, how.n_threads), n_classes};
 }
 
 ClassShares Forest::predict_built(Matrix const& rows, std::size_t n_threads) const {
-    if (data_.n_rows() == 0)
-        throw EmptyForest("The forest holds no rows.");
     std::size_t const n_classes = totals_.size();
     ClassShares result{std::vector<double>(rows.n_rows * n_classes, 0.0), n_classes};
     auto const add_shares = [&]<typename WalkedTree>(std::vector<WalkedTree> const& trees) {
@@ -634,12 +663,15 @@ ClassShares Forest::predict_built(Matrix const& rows, std::size_t n_threads) con
         for (double& share : result.shares)
             share /= static_cast<double>(trees.size());
     };
-    if (auto const flat_trees = flat_trees_for(rows.n_rows, n_threads); !flat_trees.empty()) {
-        add_shares(flat_trees);
+    if (auto const* const flat_trees = flat_trees_for(rows.n_rows, n_threads)) {
+        if (leaf_forks(leaf_values()) == LeafForks::one)
+            add_shares(views_of<LeafForks::one>(*flat_trees));
+        else
+            add_shares(views_of<LeafForks::own>(*flat_trees));
     } else {
         std::vector<GrownTree> trees;
         for (Tree const* const tree : trees_with_rows())
-            trees.emplace_back(*tree, classes_.weights);
+            trees.emplace_back(*tree, leaf_values());
         add_shares(trees);
     }
     return result;
@@ -653,9 +685,9 @@ std::vector<Tree const*> Forest::trees_with_rows() const {
     return trees;
 }
 
-// The trees with rows, laid out, if that was done since the last change or pays for so many rows; else nothing. Laying
+// The trees with rows, laid out, if that was done since the last change or pays for so many rows; else null. Laying
 // out two nodes takes about as long as a row gains by it in one tree, and rows that come later gain by it, too.
-std::vector<FlatTreeView> Forest::flat_trees_for(std::size_t n_rows, std::size_t n_threads) const {
+std::vector<FlatTree> const* Forest::flat_trees_for(std::size_t n_rows, std::size_t n_threads) const {
     std::scoped_lock const lock(flat_trees_mutex_);  // of several predictions, one lays out
     if (flat_trees_.empty()) {
         auto const trees = trees_with_rows();
@@ -663,17 +695,14 @@ std::vector<FlatTreeView> Forest::flat_trees_for(std::size_t n_rows, std::size_t
         for (Tree const* const tree : trees)
             n_nodes += tree->n_nodes();
         if (4 * n_rows * trees.size() < n_nodes)
-            return {};
+            return nullptr;
         std::vector<FlatTree> flat_trees(trees.size());
         parallel_for(trees.size(), n_threads, [&](std::size_t t, std::size_t) {
-            flat_trees[t] = FlatTree(*trees[t], totals_.size(), classes_.weights);
+            flat_trees[t] = FlatTree(*trees[t], totals_.size(), leaf_values());
         });
         flat_trees_ = std::move(flat_trees);
     }
-    std::vector<FlatTreeView> views;
-    views.reserve(flat_trees_.size());
-    std::ranges::transform(flat_trees_, std::back_inserter(views), &FlatTree::view);
-    return views;
+    return &flat_trees_;
 }
 
 Digest Forest::fingerprint(Execution const& how) {
@@ -687,6 +716,8 @@ Digest Forest::fingerprint(Execution const& how) {
         digests.push_back(tree.digest);
         n_nodes_hashed_ += tree.n_nodes_hashed;
     }
+    if (params_.is_regression())
+        return regression_digest(data_, target_scale_, digests);
     return forest_digest(data_, totals_, classes_.keys, digests);
 }
 
@@ -742,7 +773,7 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
     if (trees.size() != params_.n_trees)
         throw CorruptData("it has " + std::to_string(trees.size()) + " trees instead of " +
                           std::to_string(params_.n_trees));
-    StoredRows const stored = read_rows(rows, data_.schema(), totals_.size());
+    StoredRows const stored = read_rows(rows, data_.schema(), totals_.size(), params_.is_regression());
     Matrix const matrix{stored.values.data(), stored.ids.size(), data_.schema().n_columns()};
     Mutation mutation(*this);
     Arrival arrival(*this, {stored.ids, matrix, stored.votes}, {}, how.n_threads);
@@ -761,7 +792,7 @@ FrozenForest Forest::freeze(std::span<Label const> classes, Execution const& how
     if (std::ranges::any_of(classes, [&](Label label) { return label >= totals_.size(); }))
         throw InvalidArgument("There is no such class.");
     build_all(how.n_threads);
-    Freezer freezer(data_.schema(), classes, classes_.weights);
+    Freezer freezer(data_.schema(), classes, leaf_values());
     for (Tree const* const tree : trees_with_rows())
         freezer.add(*tree);
     return freezer.finish();
@@ -842,9 +873,11 @@ HeldRows Forest::rows(std::span<RowId const> ids) const {
         Slot const slot = *data_.find(id);
         for (Column const& column : data_.columns())
             result.values.push_back(to_float(column[slot]));
-        auto const [label, weight] = data_.vote(slot);
+        auto const [label, weight, target] = data_.vote(slot);
         result.labels.push_back(label);
         result.weights.push_back(weight);
+        if (data_.has_targets())
+            result.targets.push_back(target);
     }
     return result;
 }

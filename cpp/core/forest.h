@@ -27,6 +27,7 @@
 #include "io/fingerprint.h"
 #include "predict/flat_tree.h"
 #include "predict/frozen.h"
+#include "predict/leaf_values.h"
 #include "predict/tree_arrays.h"
 #include "tree/grow.h"
 #include "tree/tree.h"
@@ -47,7 +48,7 @@ struct Classes {
     std::vector<std::uint32_t> weights;  // empty if all weigh the same
 };
 
-// The class shares of some rows: n_classes values per row.
+// The class shares of some rows: n_classes values per row. In a regression forest, the mean target in fixed point.
 struct ClassShares {
     std::vector<double> shares;
     std::size_t n_classes = 0;
@@ -65,6 +66,7 @@ struct HeldRows {
     std::vector<float> values;
     std::vector<Label> labels;
     std::vector<Count> weights;
+    std::vector<Target> targets;  // in a regression forest
 };
 
 // How a call is to be carried out; never changes its result.
@@ -75,7 +77,8 @@ struct Execution {
 
 class Forest {
 public:
-    Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes);
+    // A regression forest has one class, and a scale of its targets.
+    Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes, TargetScale scale = {});
 
     // Grows all trees from these rows; for a forest that never held any.
     void fit(std::span<RowId const> ids, Matrix const& rows, std::span<WeightedLabel const> votes, Execution const& how,
@@ -112,6 +115,14 @@ public:
 
     // Needs at least one training row.
     [[nodiscard]] ClassShares predict(Matrix const& rows, Execution const& how);
+
+    // For each row, quantiles of the targets in the leaves where it arrives, one for each share, in fixed point. Needs
+    // at least one training row.
+    [[nodiscard]] std::vector<double> predict_quantiles(Matrix const& rows, std::span<double const> shares,
+                                                        Execution const& how);
+
+    // For each training row, by ascending id, what the trees that it does not belong to predict: n_classes values.
+    [[nodiscard]] ClassShares predict_out_of_bag(Execution const& how);
 
     [[nodiscard]] Digest fingerprint(Execution const& how);
 
@@ -211,14 +222,18 @@ private:
     void build_reached(Matrix const& rows, std::size_t n_threads);
     void build_reached(Tree& tree, NodeIndex index, NodePath path, DenseRows const& rows,
                        std::span<std::uint32_t> numbers, ThreadScratch& scratch) const;
+    template <typename Predict>
+    auto predict_with(Matrix const& rows, Execution const& how, Predict const& predict);
     [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
+    [[nodiscard]] LeafValues leaf_values() const { return {data_, classes_.weights}; }
     [[nodiscard]] std::vector<Tree const*> trees_with_rows() const;
-    [[nodiscard]] std::vector<FlatTreeView> flat_trees_for(std::size_t n_rows, std::size_t n_threads) const;
+    [[nodiscard]] std::vector<FlatTree> const* flat_trees_for(std::size_t n_rows, std::size_t n_threads) const;
 
     Params params_;
     Tuning tuning_;
     Dataset data_;
     Classes classes_;
+    TargetScale target_scale_;
     std::vector<Count> totals_;
     std::vector<Tree> trees_;  // none if they have to be grown again
     Scratches scratches_;      // kept from one update to the next, as is the memory of what follows

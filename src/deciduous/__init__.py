@@ -15,6 +15,7 @@ from .errors import (
     FrozenForestError,
     InvalidInputError,
     LinkedFileError,
+    OutOfBagError,
     RowExistsError,
     SchemaChangedError,
     UnknownRowError,
@@ -23,8 +24,9 @@ from .errors import (
 
 if TYPE_CHECKING:
     from .forest import DareForestClassifier
-    from .frozen import FrozenForestClassifier
+    from .frozen import FrozenForestClassifier, FrozenForestRegressor
     from .model_file import load
+    from .regressor import DareForestRegressor
     from .reports import CheckReport, FrozenMemoryUse, MemoryUse, NodeRecord, TrainingRows, UpdateReport, VerifyReport
     from .tuning import TuningResult, tune
 
@@ -34,6 +36,7 @@ __all__ = [
     "CheckReport",
     "CorruptModelError",
     "DareForestClassifier",
+    "DareForestRegressor",
     "DeciduousError",
     "EmptyForestError",
     "FolderBusyError",
@@ -41,11 +44,13 @@ __all__ = [
     "FolderInUseError",
     "FrozenForestClassifier",
     "FrozenForestError",
+    "FrozenForestRegressor",
     "FrozenMemoryUse",
     "InvalidInputError",
     "LinkedFileError",
     "MemoryUse",
     "NodeRecord",
+    "OutOfBagError",
     "RowExistsError",
     "SchemaChangedError",
     "TrainingRows",
@@ -61,7 +66,9 @@ __all__ = [
 _HOMES = {
     "CheckReport": "reports",
     "DareForestClassifier": "forest",
+    "DareForestRegressor": "regressor",
     "FrozenForestClassifier": "frozen",
+    "FrozenForestRegressor": "frozen",
     "FrozenMemoryUse": "reports",
     "MemoryUse": "reports",
     "NodeRecord": "reports",

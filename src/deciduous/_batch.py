@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._row_names import Names, RowNames, name_list, subject_list
-from ._validation import label_array, require_one_each, weight_array
+from ._row_weights import in_units, unit_of, weight_array
+from ._validation import require_one_each
 from .errors import InvalidInputError
 
 FIRST_RANDOM_ID, END_OF_IDS = 2**62, 2**63
@@ -24,12 +25,13 @@ class Batch:
 
     ids: NDArray[np.int64]  # the core's
     rows: NDArray[np.float32]
-    labels: NDArray[Any]
-    weights: NDArray[np.uint32] | None
+    labels: NDArray[Any]  # or targets, of a regressor
+    weights: NDArray[np.uint32] | None  # in units
     names: list[Any] | None
     subjects: list[Any] | None
     n_counted: int | None  # how far rows are counted when these are in; None if ids were ever given
     left_out: NDArray[np.int64]  # ids of rows of weight 0
+    unit: float  # of the weights
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -40,29 +42,35 @@ class Batch:
         return self.ids.tolist() if self.names is None else self.names
 
     @classmethod
-    def nothing(cls, n_columns: int, labels: NDArray[Any], n_counted: int | None) -> Batch:
+    def nothing(cls, n_columns: int, labels: NDArray[Any], n_counted: int | None, unit: float) -> Batch:
         """No rows, with labels of a type that need not be asked for."""
-        return cls(NO_IDS, np.empty((0, n_columns), np.float32), labels[:0], None, None, None, n_counted, NO_IDS)
+        return cls(NO_IDS, np.empty((0, n_columns), np.float32), labels[:0], None, None, None, n_counted, NO_IDS, unit)
 
     @classmethod
     def checked(
         cls,
         rows: NDArray[np.float32],
-        y: ArrayLike,
+        labels: NDArray[Any],
+        *,
         ids: Names | None,
         sample_weight: ArrayLike | None,
         subjects: Names | None,
         known: RowNames,
         n_counted: int | None,
-        holds: Callable[[NDArray[np.int64]], NDArray[Any]] | None = None,
+        holds: Callable[[NDArray[np.int64]], NDArray[Any]] | None,
+        weight_unit: Any,
+        takes_fractions: bool,
     ) -> Batch:
-        """The batch, if everything fits together.
+        """The batch, if everything fits together; `labels` do already.
 
-        Rows without ids are counted on from `n_counted`. If that is None, they get random ones that nobody `holds`.
+        Weights are in `weight_unit`, or if that is None in the unit that follows from them, and may be no fractions in
+        the unit 1 unless the batch `takes_fractions`. Rows without ids are
+        counted on from `n_counted`. If that is None, they get random ones that nobody `holds`.
         """
         n_rows = len(rows)
-        labels = label_array(y, n_rows)
-        weights = weight_array(sample_weight, n_rows)
+        given = weight_array(sample_weight, n_rows)
+        unit = unit_of(given, weight_unit)
+        weights = in_units(given, n_rows, unit, takes_fractions=takes_fractions)
         core_ids, names = _numbered(n_rows, known, n_counted, holds) if ids is None else _named(ids, n_rows, known)
         people = None if subjects is None else subject_list(subjects)
         if people is not None:
@@ -72,7 +80,7 @@ class Batch:
         elif n_counted is not None:
             n_counted += n_rows
         if weights is None:
-            return cls(core_ids, rows, labels, None, names, people, n_counted, core_ids[:0])
+            return cls(core_ids, rows, labels, None, names, people, n_counted, core_ids[:0], unit)
         counts = np.flatnonzero(weights)
         return cls(
             core_ids[counts],
@@ -83,6 +91,7 @@ class Batch:
             None if people is None else [people[i] for i in counts],
             n_counted,
             core_ids[weights == 0],
+            unit,
         )
 
 

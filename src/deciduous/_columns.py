@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._container import json_section, read_json
-from ._state import entry, labels_from, labels_state, pads_well
+from ._row_weights import weight_array
+from ._state import entry, labels_from, labels_state, pads_well, require_known
 from ._times import TEMPORAL, days, days_of
 from ._validation import (
     INTEGER,
@@ -32,7 +33,6 @@ from ._validation import (
     float32_matrix,
     is_missing,
     is_unicode,
-    weight_array,
 )
 from .errors import CorruptModelError, InvalidInputError, shown
 
@@ -147,6 +147,7 @@ class Categories:
         """Back from JSON that anyone may have written."""
         if not isinstance(state, dict):
             raise CorruptModelError("they are no object")
+        require_known(state, {"has_missing", "values"})
         has_missing = entry(state, "has_missing", bool)
         values = None if state.get("values", 0) is None else entry(state, "values", dict)
         categories = cls(np.empty(0) if values is None else labels_from(values), has_missing)
@@ -286,7 +287,9 @@ def columns_from(sections: Mapping[str, memoryview], n_features: int) -> Columns
     """The features that a file describes."""
     if CATEGORIES not in sections:
         return Columns.numeric(n_features)
-    return Columns.from_state(entry(read_json(sections[CATEGORIES]), "features", list), n_features)
+    state = read_json(sections[CATEGORIES])
+    require_known(state, {"features"})
+    return Columns.from_state(entry(state, "features", list), n_features)
 
 
 def _categories_from(state: Any, feature: int) -> Categories | None:

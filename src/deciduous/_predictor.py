@@ -4,40 +4,26 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._columns import Columns, encoded
+from ._targets import CLASSIFICATION, REGRESSION
 from .errors import InvalidInputError
 
 
-class Predictor(ClassifierMixin):  # type: ignore[misc]
-    """A classifier that knows its columns."""
+class KnowsColumns:
+    """An estimator that knows its columns."""
 
     _columns: Columns
     n_features_in_: int
 
-    @abstractmethod
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict class probabilities, with columns in the order of `classes_`."""
-
     def _require_fitted(self) -> None:
         check_is_fitted(self)
-
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict the natural logarithms of the class probabilities. A probability of zero gives -inf."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    @property
-    def n_classes_(self) -> int:
-        """Number of classes."""
-        self._require_fitted()
-        return len(self.classes_)
 
     @property
     def categories_(self) -> list[list[Any] | None]:
@@ -73,3 +59,34 @@ class Predictor(ClassifierMixin):  # type: ignore[misc]
                 f"feature_names has {len(feature_names)} names, but the forest has {n_features} features."
             )
         return self._columns.attribute_names(list(map(str, feature_names)))
+
+
+class ClassPredictor(ClassifierMixin, KnowsColumns):  # type: ignore[misc]
+    """A classifier that knows its columns."""
+
+    _task: ClassVar[str] = CLASSIFICATION
+
+    @abstractmethod
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predict class probabilities, with columns in the order of `classes_`."""
+
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predict the natural logarithms of the class probabilities. A probability of zero gives -inf."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        self._require_fitted()
+        return len(self.classes_)
+
+
+class NumberPredictor(RegressorMixin, KnowsColumns):  # type: ignore[misc]
+    """A regressor that knows its columns."""
+
+    _task: ClassVar[str] = REGRESSION
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predict the target of each row."""

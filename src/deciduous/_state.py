@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from ._class_weights import ClassWeights
 from ._core import CandidateScheme, Criterion, Params
+from ._row_weights import WHOLE
+from ._targets import CLASSIFICATION, LARGEST_TARGET, LOWEST_EXPONENT, RANGE_BITS, REGRESSION, TargetScale
 from ._validation import MAX_DEPTH, MAX_STABILITY, MAX_TREES, is_missing
-from .errors import CorruptModelError
+from .errors import CorruptModelError, shown
 
 # Resolved parameters that define a forest, with the range of each.
 CORE_RANGES = {
@@ -27,9 +30,11 @@ CORE_RANGES = {
     "seed": (0, 2**64 - 1),
 }
 PRESENT_ARGUMENTS = ("lazy", "n_jobs", "verbose")  # those that do not define the forest
-STRUCTURED = {"class_weight", "categorical_features"}  # arguments that are more than a plain value
+STRUCTURED = {"class_weight", "categorical_features", "target_range"}  # arguments that are more than a plain value
+HIGHEST_EXPONENT = math.frexp(2 * LARGEST_TARGET)[1]  # of the smallest power of two that no range of targets exceeds
 LABEL_KINDS = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 FOREST, FROZEN = "forest", "frozen"  # kinds of models
+ESTIMATORS = {CLASSIFICATION: "classifier", REGRESSION: "regressor"}  # what their models are called
 FREE_PADDING = 2**26  # bytes
 LABEL_TYPES = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U\d{1,9}")
 
@@ -43,6 +48,7 @@ def params_state(params: Params) -> dict[str, Any]:
 
 def params_from(state: Mapping[str, Any]) -> Params:
     """The core's parameters, each in its range."""
+    require_known(state, {*CORE_RANGES, "stability", "candidates", "criterion"})
     params = Params()
     for name, (least, greatest) in CORE_RANGES.items():
         value = entry(state, name, int)
@@ -67,12 +73,36 @@ def _member(kinds: Any, name: str) -> Any:
     return kinds[name]
 
 
+def target_scale_state(scale: TargetScale) -> dict[str, Any]:
+    """The scale of the targets of a regressor."""
+    return {"targets": {"exponent": scale.exponent, "offset": scale.offset}}
+
+
+def target_scale_from(meta: Mapping[str, Any]) -> TargetScale:
+    """The scale of the targets of a regressor: such as a range of targets gives."""
+    state = entry(meta, "targets", dict)
+    scale = TargetScale(entry(state, "exponent", int), entry(state, "offset", float) + 0.0)  # no -0.0
+    power = scale.exponent + RANGE_BITS
+    if len(state) != 2 or not LOWEST_EXPONENT <= power <= HIGHEST_EXPONENT:
+        raise CorruptModelError(f"the scale of its targets is {state!r}")
+    step = math.ldexp(1.0, power)
+    if not abs(scale.offset) <= min(LARGEST_TARGET + step, 2.0**54 * step) or math.fmod(scale.offset, step) != 0:
+        raise CorruptModelError(f"the offset of its targets is {scale.offset!r}, which no range of targets gives")
+    return scale
+
+
 def entry(state: Mapping[str, Any], name: str, kind: type) -> Any:
     """An entry that must be there and of this kind."""
     value = state.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise CorruptModelError(f"its description has no {name!r} of the kind {kind.__name__}")
     return value
+
+
+def require_known(state: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raises if there are other entries: what they change is not known here, so the rest could be misread."""
+    if unknown := sorted(state.keys() - known):
+        raise CorruptModelError(f"its description has the unknown entries {shown(map(repr, unknown))}")
 
 
 def model_kind(meta: Mapping[str, Any]) -> str:
@@ -87,6 +117,33 @@ def require_kind(meta: Mapping[str, Any], kind: str) -> None:
     """Raises unless a description is of this kind of model."""
     if model_kind(meta) != kind:
         raise CorruptModelError(f"it is of the kind {model_kind(meta)!r}, not {kind!r}; `deciduous.load` reads both")
+
+
+def weight_unit_state(unit: float) -> dict[str, Any]:
+    """The unit of the weights of rows, where they are not whole numbers."""
+    return {} if unit == WHOLE else {"weight_unit": unit}
+
+
+def weight_unit_from(meta: Mapping[str, Any]) -> float:
+    """The unit of the weights of rows."""
+    if "weight_unit" not in meta:
+        return WHOLE
+    unit: float = entry(meta, "weight_unit", float)
+    if not 1e-300 < unit < 1e300 or unit == WHOLE:
+        raise CorruptModelError(f"the unit of its weights is {unit!r}")
+    return unit
+
+
+def task_in(meta: Mapping[str, Any]) -> str:
+    """The task of the model that a description is of."""
+    return REGRESSION if "targets" in meta else CLASSIFICATION
+
+
+def require_task(meta: Mapping[str, Any], task: str) -> None:
+    """Raises unless a description is of a model for this task."""
+    if task_in(meta) != task:
+        its, wanted = ESTIMATORS[task_in(meta)], ESTIMATORS[task]
+        raise CorruptModelError(f"it is a {its}, not a {wanted}; `deciduous.load` reads both")
 
 
 def labels_state(labels: NDArray[Any]) -> dict[str, Any]:
@@ -105,6 +162,7 @@ def labels_state(labels: NDArray[Any]) -> dict[str, Any]:
 
 def labels_from(state: Mapping[str, Any]) -> NDArray[Any]:
     """Distinct labels of one type."""
+    require_known(state, {"type", "values"})
     kind = entry(state, "type", str)
     values = entry(state, "values", list)
     if not LABEL_TYPES.fullmatch(kind):
@@ -145,6 +203,7 @@ def class_weights_from(meta: Mapping[str, Any]) -> ClassWeights | None:
     if meta.get("class_weight", 0) is None:
         return None
     state = entry(meta, "class_weight", dict)
+    require_known(state, {"unit", "weights"})
     weights = ClassWeights(_pairs_from(state.get("weights")), entry(state, "unit", float))
     if not ClassWeights.of(weights.by_label).unit <= weights.unit < float("inf"):
         raise CorruptModelError(f"the unit of its 'class_weight' is {weights.unit}")
@@ -181,12 +240,21 @@ def arguments_state(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The estimator's own parameters; those that are no plain values, such as generators, are left out."""
     stored = {name: _plain(value) for name, value in arguments.items() if name not in STRUCTURED}
     plain = {name: value for name, value in stored.items() if isinstance(value, bool | int | float | str | None)}
-    class_weight = arguments["class_weight"]
+    class_weight = arguments.get("class_weight")
     weights = class_weight if class_weight is None or isinstance(class_weight, str) else _pairs_state(class_weight)
-    return plain | {"class_weight": weights, "categorical_features": _choice_state(arguments["categorical_features"])}
+    choice = {"categorical_features": choice_state(arguments["categorical_features"])}
+    if "target_range" in arguments:  # a regressor, which has no class weights
+        target_range = arguments["target_range"]
+        return plain | choice | {"target_range": None if target_range is None else list(map(float, target_range))}
+    return plain | choice | {"class_weight": weights}
 
 
-def _choice_state(choice: Any) -> Any:
+def present_state(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of them that do not define the forest. The others may be anything: they are looked at by `fit`."""
+    return {name: _plain(arguments[name]) for name in PRESENT_ARGUMENTS}
+
+
+def choice_state(choice: Any) -> Any:
     """Which features are categorical: a word, a list, or a mapping as the list of its pairs."""
     if choice is None or isinstance(choice, str):
         return choice
@@ -230,10 +298,20 @@ def arguments_from(state: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     arguments = dict(state)
     if not isinstance(state.get("class_weight"), str | None):
         arguments["class_weight"] = _pairs_from(state["class_weight"])
+    if state.get("target_range") is not None:
+        arguments["target_range"] = _range_from(state["target_range"])
     if "categorical_features" in state:
         arguments["categorical_features"] = _choice_from(state["categorical_features"])
     check_execution(arguments)
     return arguments
+
+
+def _range_from(state: Any) -> tuple[float, float]:
+    """A range of targets."""
+    is_pair = isinstance(state, list) and len(state) == 2 and all(isinstance(limit, float) for limit in state)
+    if not is_pair or not -LARGEST_TARGET <= state[0] <= state[1] <= LARGEST_TARGET:
+        raise CorruptModelError(f"its parameter 'target_range' is {state!r}")
+    return state[0], state[1]
 
 
 def check_execution(arguments: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,75 @@ from ._class_weights import ClassWeights, integers_of
 from ._columns import CATEGORIES, Columns, columns_from
 from ._container import read_container, read_json, section
 from ._row_names import NO_NAMES, RowNames
-from ._state import FROZEN, class_weights_from, entry, feature_names, labels_from, model_kind, params_from, require_kind
-from ._validation import class_keys, n_threads
-from .errors import CorruptModelError, shown
+from ._state import (
+    FROZEN,
+    class_weights_from,
+    entry,
+    feature_names,
+    labels_from,
+    model_kind,
+    params_from,
+    require_kind,
+    require_known,
+    target_scale_from,
+    task_in,
+    weight_unit_from,
+)
+from ._targets import CLASSIFICATION, ONLY_CLASS, REGRESSION, TargetScale
+from ._validation import CRITERIA_OF_CLASSES, CRITERIA_OF_TARGETS, class_keys, n_threads
+from .errors import CorruptModelError
 
 FREE_MEMORY = 256 * 2**20
 FREE_MEMORY_PER_BYTE = 64
 LEAF = 0  # the kind of a node, as the core has it
-FOREST_ENTRIES = {"kind", "arguments", "params", "classes", "class_weight", "n_features_in", "feature_names_in"}
-FROZEN_ENTRIES = {"kind", "classes", "n_features_in", "feature_names_in"}
+FOREST_ENTRIES = {"kind", "arguments", "params", "n_features_in", "feature_names_in", "weight_unit"}
+FROZEN_ENTRIES = {"kind", "n_features_in", "feature_names_in"}
 
 Sections = Mapping[str, memoryview]
+
+
+@dataclass(frozen=True)
+class StoredClasses:
+    """The labels of a classifier, and their weights."""
+
+    entries: ClassVar[set[str]] = {"classes", "class_weight"}
+    frozen_entries: ClassVar[set[str]] = {"classes"}
+    task: ClassVar[str] = CLASSIFICATION
+    criteria: ClassVar[tuple[str, ...]] = CRITERIA_OF_CLASSES
+    scale: ClassVar[None] = None
+
+    classes: NDArray[Any]
+    class_weights: ClassWeights | None
+
+    def told(self) -> dict[str, Any]:
+        """For those who ask what is in a file."""
+        return {"classes": self.classes.tolist()}
+
+
+@dataclass(frozen=True)
+class StoredNumbers:
+    """The scale of the targets of a regressor."""
+
+    entries: ClassVar[set[str]] = {"targets"}
+    frozen_entries: ClassVar[set[str]] = entries
+    task: ClassVar[str] = REGRESSION
+    criteria: ClassVar[tuple[str, ...]] = CRITERIA_OF_TARGETS
+    classes: ClassVar[NDArray[Any]] = ONLY_CLASS
+    class_weights: ClassVar[None] = None
+
+    scale: TargetScale
+
+    def told(self) -> dict[str, Any]:
+        """For those who ask what is in a file."""
+        return {"target_range": list(self.scale.limits)}
+
+
+def _targets_in(meta: Mapping[str, Any]) -> StoredClasses | StoredNumbers:
+    """What a description says of the targets. That of a frozen forest has no weights of classes."""
+    if task_in(meta) == REGRESSION:
+        return StoredNumbers(target_scale_from(meta))
+    weights = None if model_kind(meta) == FROZEN else class_weights_from(meta)
+    return StoredClasses(labels_from(entry(meta, "classes", dict)), weights)
 
 
 @dataclass(frozen=True)
@@ -34,11 +92,11 @@ class StoredForest:
 
     core: _core.Forest
     params: _core.Params
-    classes: NDArray[Any]
-    class_weights: ClassWeights | None
+    targets: StoredClasses | StoredNumbers
     columns: Columns
     column_names: NDArray[Any] | None
     names: RowNames
+    weight_unit: float
 
     @classmethod
     def from_sections(
@@ -50,10 +108,13 @@ class StoredForest:
         tuning: Mapping[str, float],
     ) -> Self:
         """What the sections of a file hold, if it takes no more memory than this."""
-        if unknown := set(meta) - FOREST_ENTRIES:
-            raise CorruptModelError(f"its description has the unknown entries {shown(map(repr, sorted(unknown)))}")
+        targets = _targets_in(meta)
+        require_known(meta, FOREST_ENTRIES | targets.entries)
         params = params_from(entry(meta, "params", dict))
-        classes = labels_from(entry(meta, "classes", dict))
+        if params.criterion.name not in targets.criteria:
+            raise CorruptModelError(f"its criterion {params.criterion.name!r} does not fit its targets")
+        if targets.task == REGRESSION and params.stability > 0:
+            raise CorruptModelError(f"its stability is {params.stability}, which a regressor does not have")
         n_features = entry(meta, "n_features_in", int)
         rows = section(sections, "rows")
         if not 1 <= n_features <= len(rows):
@@ -63,21 +124,21 @@ class StoredForest:
         if params.n_trees != n_trees:
             raise CorruptModelError(f"it has {n_trees} trees instead of {params.n_trees}")
         trees = [section(sections, f"tree{tree:08}") for tree in range(params.n_trees)]
-        needed = memory_needed(params, columns, len(classes), rows, trees)
+        needed = memory_needed(params, columns, len(targets.classes), rows, trees)
         if needed > max_memory:
             raise CorruptModelError(
                 f"it would take about {needed:,} bytes of memory, more than {max_memory:,.0f}; "
                 "if it is to be trusted, raise `max_memory`"
             )
-        class_weights = class_weights_from(meta)
-        core = empty_core(params, columns, classes, class_weights, tuning)
+        core = empty_core(params, columns, targets.classes, targets.class_weights, tuning, targets.scale)
         try:
             core.restore(_as_array(rows), [_as_array(tree) for tree in trees], n_threads(n_jobs), None)
         except (_core.CorruptData, _core.InvalidArgument) as error:
             raise CorruptModelError(str(error)) from None
         names = read_json(sections["names"]) if "names" in sections else NO_NAMES
         row_names = RowNames.from_state(names, core.ids().tolist())
-        return cls(core, params, classes, class_weights, columns, _column_names(meta, n_features), row_names)
+        column_names = _column_names(meta, n_features)
+        return cls(core, params, targets, columns, column_names, row_names, weight_unit_from(meta))
 
 
 @dataclass(frozen=True)
@@ -85,7 +146,7 @@ class StoredFrozen:
     """A forest that only predicts."""
 
     core: _core.FrozenForest
-    classes: NDArray[Any]
+    targets: StoredClasses | StoredNumbers
     columns: Columns
     column_names: NDArray[Any] | None
 
@@ -93,20 +154,24 @@ class StoredFrozen:
     def from_sections(cls, meta: Mapping[str, Any], sections: Sections) -> Self:
         """What the sections of a file hold."""
         require_kind(meta, FROZEN)
-        if set(meta) != FROZEN_ENTRIES or set(sections) - {CATEGORIES} != {"meta", "frozen"}:
+        targets = _targets_in(meta)
+        entries = FROZEN_ENTRIES | targets.frozen_entries
+        if set(meta) != entries or set(sections) - {CATEGORIES} != {"meta", "frozen"}:
             raise CorruptModelError("it does not have the entries and sections of a frozen forest, and no others")
-        classes = labels_from(entry(meta, "classes", dict))
         n_features = entry(meta, "n_features_in", int)
         if not 1 <= n_features <= len(sections["frozen"]) + len(sections["meta"]):
             raise CorruptModelError(f"it cannot have {n_features} columns")
         columns = columns_from(sections, n_features)
         try:
-            core = _core.FrozenForest.from_bytes(_as_array(sections["frozen"]), columns.n_categories)
+            core = _core.FrozenForest.from_bytes(
+                _as_array(sections["frozen"]), columns.n_categories, targets.task == REGRESSION
+            )
         except _core.CorruptData as error:
             raise CorruptModelError(str(error)) from None
+        classes = targets.classes
         if core.n_classes != len(classes) or not (classes[:-1] < classes[1:]).all():
             raise CorruptModelError(f"its labels are not {core.n_classes} in ascending order")
-        return cls(core, classes, columns, _column_names(meta, n_features))
+        return cls(core, targets, columns, _column_names(meta, n_features))
 
 
 def read_stored(data: memoryview) -> tuple[StoredForest | StoredFrozen, dict[str, Any]]:
@@ -129,12 +194,14 @@ def empty_core(
     classes: NDArray[Any],
     weights: ClassWeights | None,
     tuning: Mapping[str, float],
+    target_scale: TargetScale | None,
 ) -> _core.Forest:
     """A forest without rows."""
     sizes = _core.Tuning()
     for name, value in tuning.items():
         setattr(sizes, name, value)
-    return _core.Forest(params, sizes, columns.n_categories, class_keys(classes), integers_of(weights, classes))
+    weights_of_classes = integers_of(weights, classes)
+    return _core.Forest(params, sizes, columns.n_categories, class_keys(classes), weights_of_classes, target_scale)
 
 
 def depth_and_leaves(core: _core.Forest) -> tuple[int, int]:

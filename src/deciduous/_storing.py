@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -23,23 +24,26 @@ from ._container import Section, container, json_section, read_container, read_j
 from ._row_names import RowNames
 from ._state import (
     FOREST,
-    PRESENT_ARGUMENTS,
     arguments_from,
-    arguments_state,
-    class_weights_state,
+    choice_state,
     entry,
-    labels_state,
     params_state,
+    present_state,
     require_kind,
+    require_task,
+    weight_unit_state,
 )
 from ._stored import StoredForest, default_max_memory, empty_core
-from ._validation import is_lazy, n_threads, non_negative_integer
-from .errors import EmptyForestError, InvalidInputError
-from .frozen import FrozenForestClassifier, frozen_from
+from ._targets import TargetScale
+from ._validation import IN_OUR_WORDS, is_lazy, n_threads, non_negative_integer
+from .errors import InvalidInputError
+from .frozen import FrozenForestClassifier, FrozenForestRegressor
 
 # What a pickle holds as the bytes of the forest, and nowhere else.
 IN_BYTES = {"_forest", "_columns", "_params", "_lock", "_names", "_class_weights", "_arguments", "_n_counted"} | {
     "_pending",
+    "_target_scale",
+    "_weight_unit",
     "_classes",
     "seed_",
 }
@@ -69,6 +73,8 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
 
     # Sizes that trade memory for time and never change a forest; see Tuning in the core. Tests vary them.
     _tuning: ClassVar[dict[str, float]] = {}
+    _task: ClassVar[str]
+    _frozen_kind: ClassVar[type[FrozenForestClassifier | FrozenForestRegressor]]
 
     _forest: _core.Forest
     _columns: Columns
@@ -79,7 +85,9 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     _class_weights: ClassWeights | None
     _arguments: dict[str, Any]  # parameters of the estimator that the forest was trained with, as plain values
     _n_counted: int | None  # how many rows were numbered; None unless all rows ever were, in this process
-    _classes: NDArray[Any]  # labels, in the order in which the core knows them
+    _classes: NDArray[Any]  # labels, in the order in which the core knows them; a regressor has one
+    _target_scale: TargetScale | None = None  # of a regressor
+    _weight_unit: float  # what the weights of rows are multiples of
     n_features_in_: int
 
     @contextmanager
@@ -127,25 +135,23 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             }
             self.categorical_features = choice or None
             # Or the file would name those of the fit.
-            known = arguments_state(self.get_params())["categorical_features"]
-            self._arguments = self._arguments | {"categorical_features": known}
+            self._arguments = self._arguments | {"categorical_features": choice_state(self.categorical_features)}
             self.feature_names_in_ = np.array(names, dtype=object)
             self._columns = columns
             return self
 
-    def freeze(self) -> FrozenForestClassifier:
+    def freeze(self) -> FrozenForestClassifier | FrozenForestRegressor:
         """Return a forest that predicts the same, but holds no training rows, ids, counts or seed.
 
-        Its `classes_` are the classes that have rows, in ascending order. It stays the same when rows are later deleted
-        from the original forest.
+        The `classes_` of a classifier are then those that have rows, in ascending order. A frozen forest stays the same
+        when rows are later deleted from the original forest.
         """
         check_is_fitted(self)
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
-        with self._one_state():
-            try:
-                return frozen_from(self._forest, self._classes, self._columns, names, self.n_jobs)
-            except _core.EmptyForest:
-                raise EmptyForestError from None
+        with self._one_state(), IN_OUR_WORDS:
+            return self._frozen_kind._of_core(
+                self._forest, self._columns, names, self._classes, self._target_scale, self.n_jobs
+            )
 
     def save(self, path: str | os.PathLike[str], *, frozen: bool = False) -> None:
         """Save the forest with its rows to a file that `deciduous.load` reads. With `frozen`, leave out the rows.
@@ -182,6 +188,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         cls, meta: dict[str, Any], sections: dict[str, memoryview], n_jobs: int | None, max_memory: float | None
     ) -> Self:
         require_kind(meta, FOREST)
+        require_task(meta, cls._task)
         forest = cls(**arguments_from(entry(meta, "arguments", dict), set(cls().get_params())))
         limit = default_max_memory(sections) if max_memory is None else max_memory
         forest._restore(meta, sections, n_jobs, limit)
@@ -191,17 +198,14 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         """The forest as named sections of bytes."""
         with self._one_state():
             names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
-            # A label without rows is something of rows that are gone.
-            classes = self._classes[np.flatnonzero(self._forest.class_totals())]
             meta = {
                 "kind": FOREST,
                 "arguments": self._arguments_to_store(),
                 "params": params_state(self._params),
-                "classes": labels_state(classes),
-                "class_weight": class_weights_state(self._weights_to_store(classes)),
                 "n_features_in": self.n_features_in_,
                 "feature_names_in": names,
             }
+            meta |= self._targets_state() | weight_unit_state(self._weight_unit)
             n_trees = self._forest.n_trees
             trees: dict[str, Section] = {
                 f"tree{tree:08}": self._forest.tree_as_bytes(tree).data for tree in range(n_trees)
@@ -214,22 +218,20 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
                 sections["names"] = json_section(self._names.state(self._forest.ids().tolist()))
             return sections | columns_section(self._columns) | trees
 
+    @abstractmethod
+    def _targets_state(self) -> dict[str, Any]:
+        """What a file has of the targets."""
+
     def _arguments_to_store(self) -> dict[str, Any]:
         """What the forest was trained with; of what does not define it, what is set now."""
         n_threads(self.n_jobs), is_lazy(self.lazy), non_negative_integer("verbose", self.verbose)  # or raise
-        present = arguments_state(self.get_params())
-        return self._arguments | {name: present[name] for name in PRESENT_ARGUMENTS}
-
-    def _weights_to_store(self, classes: NDArray[Any]) -> ClassWeights | None:
-        """Weights that the user gave are parameters and stay; those that rows gave leave with the rows."""
-        if self._class_weights is None or self._arguments.get("class_weight") != "balanced":
-            return self._class_weights
-        return self._class_weights.only(classes.tolist())
+        return self._arguments | present_state(self.get_params())
 
     def _restore(
         self, meta: dict[str, Any], sections: dict[str, memoryview], n_jobs: int | None, max_memory: float
     ) -> None:
         """Take over what `_sections` wrote."""
+        require_task(meta, self._task)
         stored = StoredForest.from_sections(meta, sections, n_jobs, max_memory, self._tuning)
         self._names = stored.names
         self._forest = stored.core
@@ -239,8 +241,9 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         self._pending = None
         self._arguments = dict(entry(meta, "arguments", dict))
         self._n_counted = None
-        self._class_weights = stored.class_weights
-        self._classes = stored.classes
+        self._classes, self._class_weights = stored.targets.classes, stored.targets.class_weights
+        self._target_scale = stored.targets.scale
+        self._weight_unit = stored.weight_unit
         self.n_features_in_ = len(stored.columns)
         self.seed_ = stored.params.seed
         if stored.column_names is not None:
@@ -259,7 +262,5 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             sections = read_container(memoryview(model))
             self._restore(read_json(section(sections, "meta")), sections, None, math.inf)
 
-    def _empty_core(
-        self, params: _core.Params, columns: Columns, classes: NDArray[Any], weights: ClassWeights | None
-    ) -> _core.Forest:
-        return empty_core(params, columns, classes, weights, self._tuning)
+    def _empty_core(self, params: _core.Params, columns: Columns) -> _core.Forest:
+        return empty_core(params, columns, self._classes, self._class_weights, self._tuning, self._target_scale)

@@ -15,21 +15,24 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._core import CandidateScheme, Criterion, Params, StandardFloats
+from ._core import CandidateScheme, Criterion, EmptyForest, InvalidArgument, Params, StandardFloats
+from ._refused import REASONS_OF_CRITERIA
 from ._times import TEMPORAL, days
-from .errors import InvalidInputError, shown
+from .errors import EmptyForestError, InvalidInputError, shown
 
 MAX_DEPTH = 256
 MAX_STABILITY = 1000
 MAX_TREES = 2**20 - 2
 ALL_THRESHOLDS = 0
+CRITERIA_OF_CLASSES = ("gini", "entropy")
+CRITERIA_OF_TARGETS = ("squared_error",)
 LARGEST_ID = np.iinfo(np.int64).max
-LARGEST_WEIGHT = 2**30
 
 INTEGER = (int, np.integer)
 NUMBER = (int, float, np.integer, np.floating, np.bool_)
 NUMERIC = "biuf"  # kinds of dtypes
 FEW_LABELS = 20
+END_OF_LABELS = 2.0**63  # that are floats
 FOREVER = 2**60  # seconds
 
 
@@ -80,6 +83,7 @@ def is_missing(value: Any) -> bool:
 
 def label_array(y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
     """The labels as a one-dimensional array, one for each row if their number is given."""
+    require_unmasked(y)
     labels = y if isinstance(y, np.ndarray) and _are_plain(y) else _one_dimensional(y)
     if n_rows is not None and len(labels) != n_rows:
         raise InvalidInputError(f"X has {n_rows} rows but y has {len(labels)} labels; give one label for each row.")
@@ -98,17 +102,24 @@ def label_array(y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
     return labels
 
 
+def require_unmasked(y: Any) -> None:
+    """Refuses a masked array that masks something: what is behind the mask is no target and no label."""
+    if isinstance(y, np.ma.MaskedArray):
+        for place in np.flatnonzero(np.ma.getmaskarray(y).ravel())[:1]:
+            raise InvalidInputError(f"y[{place}] is masked. Drop that row, or give it a value.")
+
+
 def _require_classes(labels: NDArray[Any]) -> None:
     from sklearn.utils.multiclass import check_classification_targets
 
-    try:
-        check_classification_targets(labels)
-    except ValueError as error:
-        broken = next((label for label in labels.tolist() if isinstance(label, float) and label % 1), labels[0])
-        reason = str(error).partition(".")[0]
-        raise InvalidInputError(
-            f"{reason}. y holds {broken!r}, but labels are classes: strings or whole numbers. Make classes of them."
-        ) from None
+    if labels.dtype.kind == "f":
+        doubles = labels.astype(np.float64)
+        for label in doubles[(doubles != np.floor(doubles)) | (np.abs(doubles) >= END_OF_LABELS)][:1].tolist():
+            raise InvalidInputError(
+                f"Unknown label type: continuous. y holds {label!r}, but labels are classes: strings, or whole numbers "
+                "of at most 64 bits. Make classes of them, or use `DareForestRegressor`, which predicts numbers."
+            )
+    check_classification_targets(labels)  # which warns of very many classes
 
 
 def _are_plain(labels: NDArray[Any]) -> bool:
@@ -185,27 +196,6 @@ def _typed_labels(labels: NDArray[Any]) -> NDArray[Any]:
             f"y has labels that {reason}: {shown(map(repr, lost or values))}. Use labels that NumPy can tell apart."
         )
     return typed
-
-
-def weight_array(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.uint32] | None:
-    """Whole, non-negative weights, one for each row; None if all of them are 1."""
-    if sample_weight is None:
-        return None
-    given = np.asarray(sample_weight)
-    if given.ndim == 0:
-        given = np.full(n_rows, given)
-    if given.shape != (n_rows,):
-        raise InvalidInputError(
-            f"sample_weight.shape == {given.shape}, expected ({n_rows},): give one weight for each row."
-        )
-    if given.dtype.kind not in NUMERIC:
-        raise InvalidInputError(f"sample_weight must be numbers, but is of type {given.dtype}.")
-    for i in np.flatnonzero(~((given >= 0) & (given == np.floor(given)) & (given < LARGEST_WEIGHT)))[:1]:
-        raise InvalidInputError(
-            f"sample_weight[{i}] is {given[i]}, but a weight must be a whole number from 0 to {LARGEST_WEIGHT - 1}: "
-            "a row of weight 3 counts as three rows, one of weight 0 as none. For weights of classes use class_weight."
-        )
-    return None if (given == 1).all() else given.astype(np.uint32)
 
 
 def id_array(ids: ArrayLike | Iterable[int] | int) -> NDArray[np.int64]:
@@ -382,6 +372,15 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> str:
     raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, choices))}, but is {value!r}.")
 
 
+def criterion_of(value: Any, choices: tuple[str, ...]) -> str:
+    """The parameter `criterion`, which must be one of these."""
+    if isinstance(value, str) and value not in choices and value in REASONS_OF_CRITERIA:
+        raise InvalidInputError(
+            f"criterion={value!r} is not one of {shown(map(repr, choices))}: {REASONS_OF_CRITERIA[value]}"
+        )
+    return one_of("criterion", value, choices)
+
+
 def _n_considered(max_features: int | float | Literal["sqrt", "log2"] | None, n_attributes: int) -> int:
     """The number of attributes considered at a greedy node (the paper's p̃)."""
     if max_features is None:
@@ -420,14 +419,14 @@ def _stability(given: Any) -> float:
 
 
 def core_params(estimator: Any, n_attributes: int, seed: int) -> Params:
-    """The estimator's parameters, checked, as the core wants them."""
+    """The estimator's parameters, checked, as the core wants them where weights are whole numbers."""
     params = Params()
     params.n_trees = _integer("n_estimators", estimator.n_estimators, 1, MAX_TREES)
     params.trees_per_row = _trees_per_row(estimator.max_samples, params.n_trees)
     given_depth = MAX_DEPTH if estimator.max_depth is None else estimator.max_depth
     params.max_depth = _integer("max_depth", given_depth, 1, MAX_DEPTH)
     params.random_depth = min(_integer("random_depth", estimator.random_depth, 0), params.max_depth)
-    params.stability = _stability(estimator.stability)
+    params.stability = _stability(getattr(estimator, "stability", 0.0))
     scheme = one_of("candidates", estimator.candidates, ("valid", "uniform"))
     if estimator.n_thresholds is None and scheme == "uniform":
         raise InvalidInputError(
@@ -437,10 +436,25 @@ def core_params(estimator: Any, n_attributes: int, seed: int) -> Params:
         ALL_THRESHOLDS if estimator.n_thresholds is None else _integer("n_thresholds", estimator.n_thresholds, 1, 10**6)
     )
     params.candidates = CandidateScheme.valid if scheme == "valid" else CandidateScheme.uniform
-    criterion = one_of("criterion", estimator.criterion, ("gini", "entropy"))
-    params.criterion = Criterion.gini if criterion == "gini" else Criterion.entropy
+    params.criterion = Criterion[criterion_of(estimator.criterion, estimator._criteria)]
     params.max_features = _n_considered(estimator.max_features, n_attributes)
     params.min_samples_split = _integer("min_samples_split", estimator.min_samples_split, 2)
     params.min_samples_leaf = _integer("min_samples_leaf", estimator.min_samples_leaf, 1)
     params.seed = seed
     return params
+
+
+class _InOurWords:
+    """Turns errors of the core into those of the package. A class, as deletions enter it often."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, InvalidArgument):
+            raise InvalidInputError(str(error)) from None
+        if isinstance(error, EmptyForest):
+            raise EmptyForestError from None
+
+
+IN_OUR_WORDS = _InOurWords()

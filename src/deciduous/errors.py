@@ -20,6 +20,23 @@ class InvalidInputError(DeciduousError, ValueError):
     """Raised when data, ids or parameters are invalid. Nothing was changed."""
 
 
+class OutOfBagError(InvalidInputError, AttributeError):
+    """Raised by out-of-bag attributes if every row is in every tree. Also an `AttributeError`, for `hasattr`."""
+
+    def __init__(self, max_samples: object, n_trees: int) -> None:
+        is_share = isinstance(max_samples, float) and max_samples < 1
+        way_out = "with more trees, or a smaller max_samples" if is_share else "with max_samples below 1"
+        trees = f" ({n_trees} in all)" if is_share else ""
+        super().__init__(
+            f"The forest was fitted with max_samples={max_samples!r}, which puts every row into every tree{trees}, so "
+            f"no tree can be tested on rows that it has not seen: fit {way_out}."
+        )
+
+
+class OtherTaskError(InvalidInputError, AttributeError):
+    """Raised when a live forest is asked for what only the other task has. Also an `AttributeError`, for `hasattr`."""
+
+
 class UnknownRowError(DeciduousError, KeyError):
     """Raised when rows are not in the forest. Nothing was changed."""
 

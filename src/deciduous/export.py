@@ -1,48 +1,51 @@
 """Export forests to other libraries: ONNX, treelite and SHAP.
 
 An exported model is a copy: deleting rows from the forest does not change it. It takes attributes, not columns: if some
-columns are categorical, pass `forest.one_hot(X)`. Its classes are those that have rows, in the order of `classes_`. See
-docs/export.md.
+columns are categorical, pass `forest.one_hot(X)`. The classes of a classifier are those that have rows, in the order of
+`classes_`. See docs/export.md.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from ._forest import DareForest
+from ._targets import TargetScale
 from .errors import InvalidInputError
-from .forest import DareForestClassifier
-from .frozen import FrozenForestClassifier
+from .frozen import FrozenForest
 from .inspection import TreeView
 
 # Old enough for every ONNX Runtime of the last years: nothing newer is needed.
 ONNX_OPSETS = {"": 13, "ai.onnx.ml": 3}
 ONNX_IR_VERSION = 8
+AS_THEY_ARE = TargetScale(0, 0.0)  # values on no scale
 
 
-def to_onnx(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
+def to_onnx(forest: DareForest | FrozenForest) -> Any:
     """Export the forest as an `onnx.ModelProto`.
 
-    Input `X`: float32 of shape (n_rows, n_attributes), NaN allowed. Outputs: `label`, and `probabilities` as float32
-    with a column for each class that has rows, in the order of `classes_`. Trees are evaluated in float64. Ties go to
-    the lower label.
+    Input `X`: float32 of shape (n_rows, n_attributes), NaN allowed. Outputs of a classifier: `label`, and
+    `probabilities` as float32 with a column for each class that has rows, in the order of `classes_`. Ties go to the
+    lower label. Output of a regressor: `prediction`, float64 of shape (n_rows, 1), with the precision of float32. Trees
+    are evaluated in float64.
     """
     onnx = imported("onnx", "export")
     views, classes = trees_with_rows(forest)
     helper = onnx.helper
+    parts = _onnx_numbers(onnx, views) if classes is None else _onnx_classes(onnx, views, classes)
     graph = helper.make_graph(
-        _onnx_nodes(helper, _onnx_trees(onnx, views, len(classes))),
+        parts.nodes,
         "deciduous",
         [helper.make_tensor_value_info("X", onnx.TensorProto.FLOAT, [None, forest.n_attributes_])],
-        [
-            helper.make_tensor_value_info("label", _onnx_type(onnx, _onnx_labels(classes)), [None]),
-            helper.make_tensor_value_info("probabilities", onnx.TensorProto.FLOAT, [None, len(classes)]),
-        ],
-        _onnx_label_tables(onnx, classes),
+        parts.outputs,
+        parts.constants,
     )
     model = helper.make_model(
         graph,
@@ -54,49 +57,55 @@ def to_onnx(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
     return model
 
 
-def to_treelite(forest: DareForestClassifier | FrozenForestClassifier) -> Any:
+def to_treelite(forest: DareForest | FrozenForest) -> Any:
     """Export the forest as a `treelite.Model`.
 
-    Its output has the columns of `predict_proba`, but only for classes that have rows.
+    The output of a classifier has the columns of `predict_proba`, but only for classes that have rows. That of a
+    regressor has a single column, with the values of `predict`.
     """
     builders = imported("treelite.model_builder", "export")
     views, classes = trees_with_rows(forest)
+    n_values = views[0].values.shape[1]
+    is_regressor, all_classes = classes is None, -1
     builder = builders.ModelBuilder(
         threshold_type="float64",
         leaf_output_type="float64",
         metadata=builders.Metadata(
             num_feature=forest.n_attributes_,
-            task_type="kMultiClf",
+            task_type="kRegressor" if is_regressor else "kMultiClf",
             average_tree_output=True,
             num_target=1,
-            num_class=[len(classes)],
-            leaf_vector_shape=(1, len(classes)),
+            num_class=[n_values],
+            leaf_vector_shape=(1, n_values),
         ),
         tree_annotation=builders.TreeAnnotation(
-            num_tree=len(views), target_id=[0] * len(views), class_id=[-1] * len(views)
+            num_tree=len(views), target_id=[0] * len(views), class_id=[0 if n_values == 1 else all_classes] * len(views)
         ),
-        postprocessor=builders.PostProcessorFunc(name="identity_multiclass"),
-        base_scores=[0.0] * len(classes),
+        postprocessor=builders.PostProcessorFunc(name="identity" if is_regressor else "identity_multiclass"),
+        base_scores=[0.0] * n_values,
     )
     for view in views:
         _build_treelite_tree(builder, view)
     return builder.commit()
 
 
-def to_shap(forest: DareForestClassifier | FrozenForestClassifier) -> dict[str, Any]:
-    """Export the forest as a dict for `shap.TreeExplainer`, which then explains `predict_proba` class by class.
+def to_shap(forest: DareForest | FrozenForest) -> dict[str, Any]:
+    """Export the forest as a dict for `shap.TreeExplainer`.
 
-    Classes without rows are left out. A frozen forest holds no counts, so all of its leaves have the same weight: pass
-    background data to the explainer, as float32. An explainer with background data overwrites the node weights in the
-    dict, so make a new dict for each explainer.
+    The explainer then explains `predict_proba` class by class, without classes that have no rows; for a regressor,
+    `predict`. A frozen forest holds no counts, so all of its leaves have the same weight: pass background data to the
+    explainer, as float32. An explainer with background data overwrites the node weights in the dict, so make a new dict
+    for each explainer.
     """
-    views, _ = trees_with_rows(forest)
+    views, classes = trees_with_rows(forest)
+    # With background data SHAP keeps values in float32, which cannot tell 1e9 from 1e9 + 1.
+    offset = _scale_of_leaves(views).offset if classes is None else 0.0
     return {
-        "trees": [_shap_tree(view, len(views)) for view in views],
-        "tree_output": "probability",
+        "trees": [_shap_tree(view, len(views), offset) for view in views],
+        "tree_output": "raw_value" if classes is None else "probability",
         "input_dtype": np.float32,
         "internal_dtype": np.float64,
-        "base_offset": 0.0,
+        "base_offset": offset,
     }
 
 
@@ -114,12 +123,12 @@ def imported(name: str, extra: str) -> Any:
         ) from error
 
 
-def check_has_rows(forest: DareForestClassifier) -> None:
+def check_has_rows(forest: DareForest) -> None:
     """Refuse what is no forest with rows: something else, one that is not fitted, or one that has lost all its rows."""
-    if not isinstance(forest, DareForestClassifier):
+    if not isinstance(forest, DareForest):
         raise TypeError(
-            "A DareForestClassifier can be exported or drawn, and a frozen one exported, but a "
-            f"{type(forest).__name__} came. Of a pipeline give the last step, of a live forest its `forest`."
+            "A DareForestClassifier or a DareForestRegressor can be exported or drawn, and a frozen one exported, but "
+            f"a {type(forest).__name__} came. Of a pipeline give the last step, of a live forest its `forest`."
         )
     check_is_fitted(forest)
     if forest.n_rows_ == 0:
@@ -129,33 +138,105 @@ def check_has_rows(forest: DareForestClassifier) -> None:
         )
 
 
-def trees_with_rows(
-    forest: DareForestClassifier | FrozenForestClassifier,
-) -> tuple[list[TreeView], NDArray[Any]]:
-    """The trees that predictions are the mean of, and the classes that have rows, all as of one moment."""
-    if isinstance(forest, FrozenForestClassifier):
+def trees_with_rows(forest: DareForest | FrozenForest) -> tuple[list[TreeView], NDArray[Any] | None]:
+    """The trees that predictions are the mean of, and the classes that have rows, all as of one moment.
+
+    A regressor has no classes: None.
+    """
+    if isinstance(forest, FrozenForest):
         check_is_fitted(forest)
-        return forest._tree_views(), forest.classes_
+        return forest._tree_views(), forest.classes_ if is_classifier(forest) else None
     check_has_rows(forest)
     with forest._one_state():
         check_has_rows(forest)
+        views = [view for view in forest._tree_views() if view.counts[0].any()]
+        if not is_classifier(forest):
+            return views, None
         # A copy is a file: no label of rows that are gone.
         present = np.flatnonzero(list(forest.class_counts_.values()))
-        views = [view.of_classes(present) for view in forest._tree_views() if view.counts[0].any()]
-        return views, forest.classes_[present]
+        return [view.of_classes(present) for view in views], forest.classes_[present]
 
 
-def _onnx_trees(onnx: Any, views: list[TreeView], n_classes: int) -> dict[str, Any]:
+def _scale_of_leaves(views: list[TreeView]) -> TargetScale:
+    """The scale on which the values of the leaves are from -1 to 1, so that float32 has the most digits for them.
+
+    Their own magnitude may be beyond float32, and their differences may be small compared with it.
+    """
+    values = np.concatenate([view.values[view.is_leaf] for view in views])
+    low, high = float(values.min()), float(values.max())
+    half = (high - low) / 2
+    return TargetScale(math.frexp(half)[1], low + half)
+
+
+class _OnnxParts(NamedTuple):
+    """What the graph of a model consists of, beside its input."""
+
+    nodes: list[Any]
+    outputs: list[Any]
+    constants: list[Any]
+
+
+def _onnx_classes(onnx: Any, views: list[TreeView], classes: NDArray[Any]) -> _OnnxParts:
+    """The parts of a classifier: the trees, and a choice of the most likely class."""
+    helper = onnx.helper
+    return _OnnxParts(
+        [
+            *_onnx_trees(onnx, views, AS_THEY_ARE, "probabilities"),
+            helper.make_node("Gather", ["probabilities", "label_order"], ["by_label"], axis=1),
+            helper.make_node("ArgMax", ["by_label"], ["best"], axis=1, keepdims=0),
+            helper.make_node("Gather", ["labels", "best"], ["label"], axis=0),
+        ],
+        [
+            helper.make_tensor_value_info("label", _onnx_type(onnx, _onnx_labels(classes)), [None]),
+            helper.make_tensor_value_info("probabilities", onnx.TensorProto.FLOAT, [None, len(classes)]),
+        ],
+        _onnx_label_tables(onnx, classes),
+    )
+
+
+def _onnx_numbers(onnx: Any, views: list[TreeView]) -> _OnnxParts:
+    """The parts of a regressor: trees of scaled values, because the tree operator returns float32, and the scale."""
+    helper = onnx.helper
+    scale = _scale_of_leaves(views)
+    return _OnnxParts(
+        [
+            *_onnx_trees(onnx, views, scale, "scaled"),
+            helper.make_node("Cast", ["scaled"], ["scaled_doubles"], to=onnx.TensorProto.DOUBLE),
+            helper.make_node("Mul", ["scaled_doubles", "unit"], ["distance"]),
+            helper.make_node("Add", ["distance", "offset"], ["prediction"]),
+        ],
+        [helper.make_tensor_value_info("prediction", onnx.TensorProto.DOUBLE, [None, 1])],
+        [
+            helper.make_tensor("unit", onnx.TensorProto.DOUBLE, [1], [math.ldexp(1.0, scale.exponent)]),
+            helper.make_tensor("offset", onnx.TensorProto.DOUBLE, [1], [scale.offset]),
+        ],
+    )
+
+
+def _onnx_trees(onnx: Any, views: list[TreeView], scale: TargetScale, output: str) -> list[Any]:
+    """The nodes that evaluate the trees in float64; their output is float32."""
+    # Not TreeEnsembleClassifier: it has rules of its own for two classes and for ties, which differ between releases
+    # of ONNX Runtime. TreeEnsemble has leaves of a single class each, so trees would have to be repeated per class.
+    trees = _onnx_tree_attributes(onnx, views, scale)
+    return [
+        onnx.helper.make_node("Cast", ["X"], ["doubles"], to=onnx.TensorProto.DOUBLE),
+        onnx.helper.make_node("TreeEnsembleRegressor", ["doubles"], [output], domain="ai.onnx.ml", **trees),
+    ]
+
+
+def _onnx_tree_attributes(onnx: Any, views: list[TreeView], scale: TargetScale) -> dict[str, Any]:
     """The attributes of the tree operator: one entry per node, and one per leaf and class present in it."""
     sizes = [len(view) for view in views]
     is_leaf = np.concatenate([view.is_leaf for view in views])
     tree_ids, node_ids = np.repeat(np.arange(len(views)), sizes), np.concatenate([np.arange(size) for size in sizes])
-    shares = np.concatenate([view.shares for view in views]) * is_leaf[:, None]
-    present, class_ids = np.nonzero(shares)
+    values = scale.scaled(np.concatenate([view.values for view in views]))
+    has_value = (values != 0) & is_leaf[:, None]
+    has_value[:, 0] |= is_leaf & ~has_value.any(axis=1)  # every leaf has an entry, also one whose mean is zero
+    present, target_ids = np.nonzero(has_value)
 
     def of_splits(name: str) -> NDArray[Any]:
-        values = np.concatenate([getattr(view, name) for view in views])
-        return np.where(is_leaf, values.dtype.type(0), values)
+        ours = np.concatenate([getattr(view, name) for view in views])
+        return np.where(is_leaf, ours.dtype.type(0), ours)
 
     return {
         "nodes_treeids": tree_ids.tolist(),
@@ -168,23 +249,11 @@ def _onnx_trees(onnx: Any, views: list[TreeView], n_classes: int) -> dict[str, A
         "nodes_missing_value_tracks_true": [0] * len(is_leaf),
         "target_treeids": tree_ids[present].tolist(),
         "target_nodeids": node_ids[present].tolist(),
-        "target_ids": class_ids.tolist(),
-        "target_weights_as_tensor": _doubles(onnx, shares[present, class_ids]),
-        "n_targets": n_classes,
+        "target_ids": target_ids.tolist(),
+        "target_weights_as_tensor": _doubles(onnx, values[present, target_ids]),
+        "n_targets": values.shape[1],
         "aggregate_function": "AVERAGE",
     }
-
-
-def _onnx_nodes(helper: Any, trees: dict[str, Any]) -> list[Any]:
-    # Not TreeEnsembleClassifier: it has rules of its own for two classes and for ties, which differ between releases
-    # of ONNX Runtime. TreeEnsemble has leaves of a single class each, so trees would have to be repeated per class.
-    return [
-        helper.make_node("Cast", ["X"], ["doubles"], to=helper.np_dtype_to_tensor_dtype(np.dtype(np.float64))),
-        helper.make_node("TreeEnsembleRegressor", ["doubles"], ["probabilities"], domain="ai.onnx.ml", **trees),
-        helper.make_node("Gather", ["probabilities", "label_order"], ["by_label"], axis=1),
-        helper.make_node("ArgMax", ["by_label"], ["best"], axis=1, keepdims=0),
-        helper.make_node("Gather", ["labels", "best"], ["label"], axis=0),
-    ]
 
 
 def _onnx_label_tables(onnx: Any, classes: NDArray[Any]) -> list[Any]:
@@ -217,12 +286,15 @@ def _doubles(onnx: Any, values: NDArray[Any]) -> Any:
 
 
 def _build_treelite_tree(builder: Any, view: TreeView) -> None:
-    is_leaf, shares, n_rows = view.is_leaf, view.shares.tolist(), view.counts.sum(axis=1).tolist()
+    is_leaf, n_rows = view.is_leaf, np.rint(view.counts.sum(axis=1)).astype(int).tolist()
+    values = (
+        view.values.tolist() if view.values.shape[1] > 1 else view.values[:, 0].tolist()
+    )  # no vectors of length one
     builder.start_tree()
     for node in range(len(view)):
         builder.start_node(node)
         if is_leaf[node]:
-            builder.leaf(shares[node])
+            builder.leaf(values[node])
         else:
             builder.numerical_test(
                 feature_id=int(view.attribute[node]),
@@ -237,13 +309,13 @@ def _build_treelite_tree(builder: Any, view: TreeView) -> None:
     builder.end_tree()
 
 
-def _shap_tree(view: TreeView, n_trees: int) -> dict[str, NDArray[Any]]:
+def _shap_tree(view: TreeView, n_trees: int, offset: float) -> dict[str, NDArray[Any]]:
     return {
         "children_left": view.left.astype(np.int32),
         "children_right": view.right.astype(np.int32),
         "children_default": view.right.astype(np.int32),
         "features": view.attribute.astype(np.int32),
         "thresholds": np.where(view.is_leaf, -1.0, view.threshold.astype(np.float64)),
-        "values": view.shares / n_trees,
+        "values": (view.values - offset) / n_trees,
         "node_sample_weight": view.weight.copy(),
     }

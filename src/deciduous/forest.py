@@ -1,51 +1,29 @@
-"""The forest that lets go of data."""
+"""The classifier that lets go of data."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import replace
-from typing import Any, Literal, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix, hstack
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._batch import NO_IDS, Batch, PendingUpdate
+from ._batch import Batch
 from ._class_weights import ClassWeights, integers_of
-from ._columns import encoded, learned_columns
-from ._predictor import Predictor
-from ._progress import Report, bar
-from ._row_names import KINDS as ROW_NAME_TYPES
-from ._row_names import Names, RowNames, kind_of, name_list, settled
-from ._state import arguments_state
-from ._stored import depth_and_leaves
-from ._storing import StorableForest, fork_safe_lock
-from ._table_index import row_ids
-from ._validation import (
-    class_keys,
-    core_params,
-    extended_classes,
-    is_lazy,
-    label_array,
-    n_threads,
-    non_negative_integer,
-    seconds_of,
-    seed_from,
-)
-from .errors import EmptyForestError, InvalidInputError, RowExistsError, UnknownRowError
-from .inspection import KINDS, TreeView
-from .reports import CheckReport, MemoryUse, NodeRecord, TrainingRows, UpdateReport, VerifyReport
-
-LEARNED_OF_COLUMNS = {"n_features_in_", "feature_names_in_"}  # what scikit-learn's checks of X write
-NO_CODES = np.empty(0, np.uint32)
-NO_KEYS = np.empty((0, 16), np.uint8)
+from ._forest import DareForest
+from ._predictor import ClassPredictor
+from ._refused import REASONS_OF_CLASSIFIERS
+from ._row_names import Names
+from ._row_weights import in_weights
+from ._state import class_weights_state, labels_state
+from ._validation import CRITERIA_OF_CLASSES, extended_classes, label_array
+from .frozen import FrozenForestClassifier
+from .inspection import TreeView
 
 
-class DareForestClassifier(Predictor, StorableForest):
+class DareForestClassifier(ClassPredictor, DareForest):
     """A random forest that supports exact deletion and addition of training rows.
 
     After any sequence of `delete` and `add`, the forest is byte for byte the one that `fit` would build on the
@@ -83,6 +61,11 @@ class DareForestClassifier(Predictor, StorableForest):
         Minimum number of rows on each side of a split. Other splits are not considered.
     max_samples : float or None, default=None
         Fraction of the trees that each row belongs to. A deletion then affects only those trees.
+    weight_unit : float or None, default=None
+        What the weights of rows are multiples of. None means 1 if all weights passed to `fit` are whole numbers, and
+        otherwise the power of two that makes their sum at most 2**28 and more than 2**27 units. It is fixed from then
+        on. `min_samples_split` and `min_samples_leaf` are compared with sums of weights, except that 2 and 1 are never
+        a limit.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in scores and leaf values. Classes that are not listed have weight 1. "balanced" gives
         every class the same total weight on the rows passed to `fit`. The weights are fixed from then on: deletions and
@@ -127,6 +110,8 @@ class DareForestClassifier(Predictor, StorableForest):
         values.
     class_weight_ : dict or None
         Class weights in use.
+    weight_unit_ : float
+        Unit of the weights of rows in use.
     seed_ : int
         Seed in use.
 
@@ -144,6 +129,11 @@ class DareForestClassifier(Predictor, StorableForest):
     True
     """
 
+    _criteria: ClassVar[tuple[str, ...]] = CRITERIA_OF_CLASSES
+    _refused: ClassVar[Mapping[str, str]] = REASONS_OF_CLASSIFIERS
+    _y_name: ClassVar[str] = "label"
+    _frozen_kind: ClassVar[type[FrozenForestClassifier]] = FrozenForestClassifier
+
     def __init__(
         self,
         n_estimators: int = 100,
@@ -158,6 +148,7 @@ class DareForestClassifier(Predictor, StorableForest):
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         max_samples: float | None = None,
+        weight_unit: float | None = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         categorical_features: Any = "from_dtype",
         lazy: bool = False,
@@ -165,107 +156,32 @@ class DareForestClassifier(Predictor, StorableForest):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.n_thresholds = n_thresholds
-        self.random_depth = random_depth
-        self.stability = stability
-        self.max_features = max_features
-        self.candidates = candidates
-        self.criterion = criterion
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_samples = max_samples
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.lazy = lazy
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
-    # ------------------------------------------------------------------------------------------ training and updating
+    def _checked_targets(self, y: ArrayLike, n_rows: int | None) -> NDArray[Any]:
+        return label_array(y, n_rows)
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        ids: Names | None = None,
-        subjects: Names | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Build the forest from training rows.
-
-        Parameters
-        ----------
-        X : array of shape (n_rows, n_features)
-            Numbers, which are converted to float32, and categories (see `categorical_features`): an array, a sparse
-            matrix, or a pandas, polars or pyarrow table. NaN is a value of its own and sorts after every number.
-        y : array of shape (n_rows,)
-            Class labels. There can be any number of classes.
-        ids : array of integers, strings or UUIDs, optional
-            Unique ids of the rows, for use in `delete`. Default: the index of a pandas table, unless it is the default
-            index that just numbers the rows; otherwise 0, 1, 2, …
-        subjects : array of integers, strings or UUIDs, optional
-            The person, or other entity, that each row belongs to. `delete(subjects=...)` deletes all rows of a subject.
-            Use missing values (None, NaN) for rows that belong to nobody.
-        sample_weight : array of whole numbers, optional
-            A row of weight 3 counts as three rows. A row of weight 0 is left out.
-        """
-        return self._fit(X, y, ids, subjects, sample_weight, None)
-
-    def _fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        ids: Names | None,
-        subjects: Names | None,
-        sample_weight: ArrayLike | None,
-        known_classes: ArrayLike | None,
-    ) -> Self:
-        draft = self._unfitted()
-        columns, rows = learned_columns(draft, X, self.categorical_features, sample_weight)
-        ids = row_ids(X, ids, y=y, subjects=subjects, sample_weight=sample_weight)
-        names = RowNames(kind_of(ids) if ids is not None else None)
-        batch = Batch.checked(rows, y, ids, sample_weight, subjects, names, n_counted=0)
-        if len(batch) == 0:
-            raise InvalidInputError(
-                "Every sample_weight is zero: fit needs at least one row of positive weight."
-                if len(rows)
-                else "Found array with 0 sample(s): fit needs at least one row."
-            )
+    def _learn_targets(self, batch: Batch, known_classes: ArrayLike | None) -> None:
         known = np.unique(batch.labels) if known_classes is None else np.unique(label_array(known_classes, None))
-        classes, codes = extended_classes(known, batch.labels)
-        seed = seed_from(self.random_state)
-        class_weights = ClassWeights.resolved(self.class_weight, classes, codes, batch.weights)
-        params = core_params(self, columns.n_attributes, seed)
-        is_lazy(self.lazy)
-        arguments = arguments_state(self.get_params())
-        forest = self._empty_core(params, columns, classes, class_weights)
-        with IN_OUR_WORDS, bar("Training", params.n_trees, self._is_verbose()) as report:
-            forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), report)
-        names.change([], batch.ids, batch.names, batch.subjects)
-        learned = {
-            "_forest": forest,
-            "_columns": columns,
-            "_params": params,
-            "_lock": fork_safe_lock(),
-            "_pending": None,
-            "_n_counted": batch.n_counted,
-            "_arguments": arguments,
-            "_names": names,
-            "_class_weights": class_weights,
-            "_classes": classes,
-            "seed_": seed,
-        }
-        self.__dict__ = vars(draft) | learned  # in one step: Ctrl-C leaves the forest as it was, or fitted
-        return self
+        self._classes, codes = extended_classes(known, batch.labels)
+        self._class_weights = ClassWeights.resolved(self.class_weight, self._classes, codes, batch.weights)
 
-    def _unfitted(self) -> Self:
-        """A forest with the same parameters that has seen no columns."""
-        draft = type(self).__new__(type(self))
-        draft.__dict__ = {name: its for name, its in vars(self).items() if name not in LEARNED_OF_COLUMNS}
-        return draft
+    def _encoded_targets(self, batch: Batch) -> tuple[NDArray[Any], NDArray[np.uint32], None]:
+        return *extended_classes(self._classes, batch.labels), None
+
+    def _targets_state(self) -> dict[str, Any]:
+        # A label without rows is something of rows that are gone.
+        classes = self._classes[np.flatnonzero(self._forest.class_totals())]
+        return {"classes": labels_state(classes), "class_weight": class_weights_state(self._weights_to_store(classes))}
+
+    def _weights_to_store(self, classes: NDArray[Any]) -> ClassWeights | None:
+        """Weights that the user gave are parameters and stay; those that rows gave leave with the rows."""
+        if self._class_weights is None or self._arguments.get("class_weight") != "balanced":
+            return self._class_weights
+        return self._class_weights.only(classes.tolist())
+
+    def _shown_targets(self, held: _core.HeldRows) -> NDArray[Any]:
+        return self._classes[held.labels]
 
     def partial_fit(
         self,
@@ -282,136 +198,9 @@ class DareForestClassifier(Predictor, StorableForest):
         After each batch, the forest is the one that `fit` on all rows so far would give. If `classes` is given, these
         classes are in `classes_` from the first call on. Later batches may still bring other classes.
         """
-        if self.__sklearn_is_fitted__():
-            self.add(X, y, ids=ids, subjects=subjects, sample_weight=sample_weight)
-            return self
+        if classes is None or self.__sklearn_is_fitted__():
+            return super().partial_fit(X, y, ids=ids, subjects=subjects, sample_weight=sample_weight)
         return self._fit(X, y, ids, subjects, sample_weight, classes)
-
-    def delete(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
-        """Delete training rows, given by id or by subject, as if they had never been seen.
-
-        Give either `ids` or `subjects`. An empty list changes nothing.
-        """
-        ids = settled(ids)
-        with self._one_state():
-            row_ids = self._known_rows(ids, subjects)
-            shown = self._names.shown_ids(row_ids.tolist())
-            nothing = Batch.nothing(len(self._columns), self._classes, self._n_counted)
-            return UpdateReport.from_core(shown, self._update("Deleting", row_ids, nothing))
-
-    def add(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        ids: Names | None = None,
-        subjects: Names | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> UpdateReport:
-        """Add training rows as if they had been there from the start.
-
-        New labels are inserted into `classes_` in order. If there are no `ids` and no index that names the rows (see
-        `fit`), the rows get new ids, which the report lists. If all rows so far were numbered automatically, in this
-        process, the numbering continues. Otherwise the ids are consecutive numbers from a random start above 2**62,
-        which reveals nothing about deleted rows. Rows of weight 0 are left out.
-        """
-        check_is_fitted(self)
-        rows = encoded(self, X, self._columns)
-        ids = row_ids(X, ids, y=y, subjects=subjects, sample_weight=sample_weight)
-        with self._one_state():
-            batch = self._batch(rows, y, ids, sample_weight, subjects)
-            held = np.flatnonzero(self._forest.holds(batch.ids))
-            if len(held):
-                raise RowExistsError([batch.shown_ids[i] for i in held])
-            return UpdateReport.from_core(batch.shown_ids, self._update("Adding", NO_IDS, batch))
-
-    def update(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        ids: Names | None,
-        *,
-        delete: Names | None = None,
-        subjects: Names | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> UpdateReport:
-        """Replace, add and delete training rows in one step.
-
-        Rows whose ids are in the forest are replaced: values, label, weight and subject. Rows with other ids are added.
-        Rows listed in `delete` are deleted, unless X gives them new values. A row given with weight 0 is deleted if it
-        is in the forest, and not added if it is not. Predictions in other threads see the forest before or after the
-        whole update, and nothing in between.
-
-        X may have no rows. The report lists the deleted rows first, then the rows that were given.
-        """
-        check_is_fitted(self)
-        rows = encoded(self, X, self._columns)
-        ids = row_ids(X, ids, y=y, subjects=subjects, sample_weight=sample_weight)
-        delete = settled(delete)
-        with self._one_state():
-            batch = self._batch(rows, y, ids, sample_weight, subjects)
-            deleted = NO_IDS if delete is None else self._known_rows(delete, None)
-            given = np.concatenate([batch.ids, batch.left_out])
-            leaving = np.union1d(deleted, given[self._forest.holds(given) > 0])
-            gone = self._names.shown_ids(np.setdiff1d(leaving, batch.ids).tolist())
-            return UpdateReport.from_core([*gone, *batch.shown_ids], self._update("Updating", leaving, batch))
-
-    def _update(self, what: str, leaving: NDArray[np.int64], batch: Batch) -> _core.UpdateCost:
-        """Take rows out of the core and a batch in, and let what is known of rows and classes follow."""
-        classes, codes, keys, weights = self._classes, NO_CODES, NO_KEYS, None
-        if len(batch):
-            classes, codes = extended_classes(classes, batch.labels)
-            keys, weights = class_keys(classes), integers_of(self._class_weights, classes)
-        how = n_threads(self.n_jobs), is_lazy(self.lazy)
-        self._pending = PendingUpdate(self._forest.n_updates, leaving.tolist(), batch, self._classes)
-        try:
-            # Before the core has the new classes, so that no prediction has more columns than there are labels.
-            self._classes = classes
-            with IN_OUR_WORDS, self._update_bar(what, len(leaving) + len(batch)) as report:
-                return self._forest.update_rows(
-                    leaving, batch.ids, batch.rows, codes, batch.weights, keys, weights, *how, report
-                )
-        finally:
-            self._settle()
-
-    def _batch(
-        self, rows: NDArray[np.float32], y: ArrayLike, ids: Names | None, sample_weight: Any, subjects: Names | None
-    ) -> Batch:
-        """These rows, checked."""
-        counted, holds = self._n_counted, self._forest.holds
-        return Batch.checked(rows, y, ids, sample_weight, subjects, self._names, counted, holds)
-
-    def deletion_cost(self, ids: Names | None = None, *, subjects: Names | None = None) -> UpdateReport:
-        """Return the report that `delete` would return for these rows, without changing anything.
-
-        With `lazy=True`, small subtrees whose retraining would be postponed count as retrained, whether or not they
-        will change. Subtrees that are already postponed cost nothing more. Changes that show only when the rows are
-        looked at are not known yet.
-        """
-        check_is_fitted(self)
-        ids = settled(ids)
-        with self._one_state():
-            row_ids = self._known_rows(ids, subjects)
-            cost = self._forest.deletion_cost(row_ids, n_threads(self.n_jobs), is_lazy(self.lazy))
-            report = UpdateReport.from_core(self._names.shown_ids(row_ids.tolist()), cost)
-            return replace(report, n_rows_regrown=None)
-
-    def deletion_costs(self, ids: Names | None = None, *, subjects: Names | None = None) -> NDArray[np.int64]:
-        """Return how many rows would be retrained if each row, or each subject, were deleted on its own.
-
-        Nothing is changed.
-        """
-        ids, subjects = settled(ids), settled(subjects)
-        with self._one_state():
-            row_ids = self._known_rows(ids, subjects)
-            how = n_threads(self.n_jobs), is_lazy(self.lazy)
-            if subjects is None:
-                return self._forest.deletion_costs(row_ids, *how).astype(np.int64)
-            by_subject = map(self._names.rows_of_subjects, name_list(subjects))
-            costs = [sum(self._forest.deletion_cost(rows, *how).rows_retrained) for rows in by_subject]
-            return np.array(costs, dtype=np.int64)
-
-    # ---------------------------------------------------------------------------------------------------- predicting
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict class probabilities, with columns in the order of `classes_`.
@@ -441,12 +230,10 @@ class DareForestClassifier(Predictor, StorableForest):
 
     def _labelled_shares(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Labels, ascending, and the class shares of each row in this order."""
-        check_is_fitted(self)
-        rows = encoded(self, X, self._columns)
-        try:
-            shares = self._forest.predict(rows, n_threads(self.n_jobs))
-        except _core.EmptyForest:
-            raise EmptyForestError from None
+        return self._in_label_order(self._predictions(X))
+
+    def _in_label_order(self, shares: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Labels, ascending, and in this order the columns of what the core predicts."""
         labels = self._classes[: shares.shape[1]]  # another thread may be adding some
         order = self._label_order(labels)
         return (labels, shares) if order is None else (labels[order], shares[:, order])
@@ -456,66 +243,21 @@ class DareForestClassifier(Predictor, StorableForest):
         """The places of the labels when they ascend; None if they do already, as they do unless `add` brought some."""
         return None if (labels[:-1] < labels[1:]).all() else np.argsort(labels, kind="stable")
 
-    # ------------------------------------------------------------------------------------------------------ checking
+    @property
+    def oob_decision_function_(self) -> NDArray[np.float64]:
+        """For each row, in the order of `ids_`, the class probabilities by the trees that it does not belong to.
 
-    def fingerprint(self) -> str:
-        """Return a digest of the canonical form of the forest.
-
-        Equal forests have equal fingerprints, whatever their history.
+        The columns are in the order of `classes_`. A row that belongs to all trees has NaN. Needs `max_samples` below
+        1.
         """
-        check_is_fitted(self)
-        return self._forest.fingerprint(n_threads(self.n_jobs))
-
-    def verify(self) -> VerifyReport:
-        """Retrain on the forest's own rows and compare. Costs as much as `fit`."""
-        check_is_fitted(self)
         with self._one_state():
-            with bar("Retraining", self._forest.n_trees, self._is_verbose()) as report:
-                difference = self._forest.verify(n_threads(self.n_jobs), report)
-            return VerifyReport(difference, self.fingerprint())
+            return self._in_label_order(self._out_of_bag())[1]
 
-    def check(self) -> CheckReport:
-        """Recompute every stored statistic and compare. Costs about as much as `fit`."""
-        check_is_fitted(self)
-        return CheckReport(self._forest.check(n_threads(self.n_jobs)))
-
-    # ---------------------------------------------------------------------------------------------------- inspecting
-
-    @property
-    def ids_(self) -> NDArray[Any]:
-        """Ids of the rows in the forest, in ascending order."""
-        check_is_fitted(self)
-        with self._one_state():
-            held = self._forest.ids()
-            if self._names.kind is None:
-                return held
-            names = sorted(self._names.shown_ids(held.tolist()))
-            return np.array(names, dtype=object if self._names.kind == "u" else None)
-
-    @property
-    def id_type_(self) -> type:
-        """Type of the row ids: `int`, `str` or `UUID`."""
-        check_is_fitted(self)
-        return int if self._names.kind is None else ROW_NAME_TYPES[self._names.kind]
-
-    def ids_of(self, subjects: Names) -> list[Any]:
-        """Return the ids of all rows of these subjects, in ascending order."""
-        check_is_fitted(self)
-        with self._one_state():
-            return sorted(self._names.shown_ids(self._names.rows_of_subjects(subjects).tolist()))
-
-    @property
-    def subjects_(self) -> list[Any]:
-        """Subjects that have rows in the forest, sorted as text."""
-        check_is_fitted(self)
-        with self._one_state():
-            return sorted(self._names.people(), key=str)
-
-    @property
-    def n_rows_(self) -> int:
-        """Number of rows in the forest."""
-        check_is_fitted(self)
-        return self._forest.n_rows
+    def _score_of(self, predicted: NDArray[np.float64], held: _core.HeldRows) -> float:
+        labels, shares = self._in_label_order(predicted)
+        is_right = labels[shares.argmax(axis=1)] == self._shown_targets(held)
+        with _core.StandardFloats():
+            return float(np.average(is_right, weights=held.weights))
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -524,195 +266,24 @@ class DareForestClassifier(Predictor, StorableForest):
         return np.sort(self._classes)
 
     @property
-    def class_counts_(self) -> dict[Any, int]:
+    def class_counts_(self) -> dict[Any, float]:
         """Number of rows by class label, in ascending order of the labels. A row of weight 3 counts as three."""
         check_is_fitted(self)
-        totals = self._forest.class_totals().tolist()
+        totals = in_weights(self._forest.class_totals(), self._weight_unit).tolist()
         return dict(sorted(zip(self._classes.tolist(), totals, strict=False)))
 
-    def rows(self, ids: Names | None = None, *, subjects: Names | None = None) -> TrainingRows:
-        """Return training rows as the forest stores them, for example to answer an access request.
+    def _view_of(self, arrays: _core.TreeArrays) -> TreeView:
+        view = TreeView.from_core(arrays, integers_of(self._class_weights, self._classes))
+        order = self._label_order(self._classes)
+        return view if order is None else view.of_classes(order)
 
-        Give either `ids` or `subjects`. Numbers are float32, and categories are given by name. A value that was not a
-        known category at `fit` is None, because the forest never stored it.
-        """
-        ids = settled(ids)
-        with self._one_state():
-            row_ids = self._known_rows(ids, subjects)
-            held = self._forest.rows(row_ids)
-            names = getattr(self, "feature_names_in_", None)
-            return TrainingRows(
-                ids=self._names.shown_ids(row_ids.tolist()),
-                X=self._columns.decoded(held.values.reshape(len(row_ids), len(self._columns))),
-                y=self._classes[held.labels],
-                sample_weight=held.weights,
-                subjects=[self._names.subjects.get(row) for row in row_ids.tolist()],
-                feature_names=[f"x{i}" for i in range(self.n_features_in_)] if names is None else names.tolist(),
-            )
-
-    def memory_usage(self) -> MemoryUse:
-        """Return the bytes in use, by purpose.
-
-        After predictions for many rows, and until the next change, the structure is held twice: as it is stored, and in
-        a layout for fast predictions. The second copy takes about half as much again, or more with many classes.
-        """
-        check_is_fitted(self)
-        use = self._forest.memory()
-        return MemoryUse(use.data, use.structure, use.decision_stats, use.leaf_stats)
-
-    def settle(self, budget: float = math.inf) -> int:
-        """Do postponed work now, and return the number of subtrees that are still unbuilt.
-
-        The work consists of subtrees that deletions and additions with `lazy=True` have postponed, and of the
-        statistics that make deletions fast, which are missing after loading and after a new class was added. Call this
-        in idle times. It stops after about `budget` seconds, but computes the statistics of one tree in one go. Other
-        threads get their turn in between. Predictions stay the same.
-        """
-        check_is_fitted(self)
-        return self._forest.settle(seconds_of(budget), n_threads(self.n_jobs))
-
-    def compact(self) -> MemoryUse:
-        """Free memory that `fit` on the same rows would not use, and return the memory that is then in use.
-
-        Nothing else changes. This takes about as long as copying the forest. Deletions and additions keep waste below a
-        quarter on their own. This method frees the rest, subtrees that were set aside, and memory of columns that have
-        few distinct values again.
-        """
-        check_is_fitted(self)
-        with self._one_state():
-            self._forest.compact(n_threads(self.n_jobs))
-            return self.memory_usage()
-
-    def tree_nodes(self, tree: int) -> list[NodeRecord]:
-        """Return the nodes of a tree in preorder, left before right."""
-        check_is_fitted(self)
-        with self._one_state():
-            return self._tree_nodes(self._tree_arrays(tree))
-
-    def _tree_nodes(self, arrays: _core.TreeArrays) -> list[NodeRecord]:
-        labels = self._classes.tolist()
-        counts = arrays.counts.reshape(len(arrays.kind), -1)
-        leaf_ids = np.split(arrays.ids, np.cumsum(arrays.n_ids)[:-1])
-        with _core.StandardFloats():
-            thresholds = arrays.threshold.tolist()
-        columns = (arrays.kind, arrays.depth, arrays.attribute, thresholds, counts, leaf_ids)
-        return [
-            NodeRecord(
-                kind=KINDS[kind],
-                depth=int(depth),
-                attribute=None if KINDS[kind] == "leaf" else int(attribute),
-                threshold=None if KINDS[kind] == "leaf" else threshold,
-                counts=dict(sorted((label, n) for label, n in zip(labels, rows.tolist(), strict=False) if n)),
-                ids=tuple(self._names.shown_ids(ids.tolist())),
-            )
-            for kind, depth, attribute, threshold, rows, ids in zip(*columns, strict=True)
-        ]
-
-    def tree_view(self, tree: int) -> TreeView:
-        """Return a tree as arrays over its nodes."""
-        check_is_fitted(self)
-        with self._one_state():
-            weights = integers_of(self._class_weights, self._classes)
-            view = TreeView.from_core(self._tree_arrays(tree), weights)
-            order = self._label_order(self._classes)
-            return view if order is None else view.of_classes(order)
-
-    def _tree_views(self) -> list[TreeView]:
-        """All trees, as of one moment."""
-        check_is_fitted(self)
-        with self._one_state():
-            return [self.tree_view(tree) for tree in range(self._forest.n_trees)]
+    def _shown_nodes(self, view: TreeView) -> Iterable[tuple[dict[Any, float], None]]:
+        labels = self.classes_.tolist()
+        for rows in view.counts.tolist():
+            yield {label: n for label, n in zip(labels, rows, strict=True) if n}, None
 
     @property
     def class_weight_(self) -> dict[Any, float] | None:
         """Weights of the classes that have one, or None."""
         check_is_fitted(self)
         return None if self._class_weights is None else dict(self._class_weights.by_label)
-
-    def apply(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Return the leaf that each row reaches in each tree, as the index of the node in preorder."""
-        check_is_fitted(self)
-        rows = self.one_hot(X)
-        return np.column_stack([view.apply(rows) for view in self._tree_views()])
-
-    def decision_path(self, X: ArrayLike) -> tuple[csr_matrix, NDArray[np.int64]]:
-        """Return the nodes that each row passes through, and where the nodes of each tree begin, as in scikit-learn."""
-        check_is_fitted(self)
-        rows = self.one_hot(X)
-        paths = [view.paths(rows) for view in self._tree_views()]
-        begins = np.cumsum([0] + [path.shape[1] for path in paths])
-        return hstack(paths).tocsr(), begins
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each column in the total decrease of impurity, averaged over the trees."""
-        check_is_fitted(self)
-        views = self._tree_views()
-        decreases = [view.importances(self._params.criterion.name, self._columns.n_attributes) for view in views]
-        shares = [decrease / decrease.sum() for decrease in decreases if decrease.sum() > 0]
-        by_attribute = np.mean(shares, axis=0) if shares else np.zeros(self._columns.n_attributes)
-        by_feature = np.bincount(self._columns.feature_of_attribute(), by_attribute, self.n_features_in_)
-        return by_feature.astype(np.float64)
-
-    def get_depth(self) -> int:
-        """Return the depth of the deepest tree. A tree that is a single leaf has depth 0."""
-        check_is_fitted(self)
-        with self._one_state():
-            return depth_and_leaves(self._forest)[0]
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves of all trees together."""
-        check_is_fitted(self)
-        with self._one_state():
-            return depth_and_leaves(self._forest)[1]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_forest")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-    # -------------------------------------------------------------------------------------------------------- helpers
-
-    def _is_verbose(self) -> bool:
-        return non_negative_integer("verbose", self.verbose) > 0
-
-    def _update_bar(self, what: str, n_rows: int) -> AbstractContextManager[Report | None]:
-        return bar(what, self._forest.n_trees, n_rows > 1 and self._is_verbose())
-
-    def _tree_arrays(self, tree: int) -> _core.TreeArrays:
-        n_trees = self._forest.n_trees
-        if not 0 <= tree < n_trees:
-            raise InvalidInputError(f"tree must be in [0, {n_trees - 1}], but is {tree!r}.")
-        return self._forest.tree_arrays(tree)
-
-    def _known_rows(self, ids: Names | None, subjects: Names | None) -> NDArray[np.int64]:
-        """The core's ids of rows given by name or by subject, all of which it holds."""
-        if (ids is None) == (subjects is None):
-            raise InvalidInputError("Give either `ids` or `subjects`, to say which rows are meant.")
-        if ids is None:
-            return self._names.rows_of_subjects(subjects)
-        row_ids = self._names.core_ids(ids)
-        held = self._forest.holds(row_ids)
-        if b"\0" in held.tobytes():  # a tenth of the time in which NumPy finds out that there are none
-            unknown = np.flatnonzero(held == 0)
-            named = row_ids.tolist() if self._names.kind is None else name_list(ids)
-            raise UnknownRowError([named[i] for i in unknown], self._forest.n_rows)
-        return row_ids
-
-
-class _InOurWords:
-    """Turns the core's refusal of rows into an error of the package. A class, as deletions enter it often."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, _core.InvalidArgument):
-            raise InvalidInputError(str(error)) from None
-
-
-IN_OUR_WORDS = _InOurWords()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import index
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._forest import DareForest
 from .errors import InvalidInputError
 from .export import check_has_rows, imported
 from .forest import DareForestClassifier
@@ -22,10 +24,11 @@ INCHES_PER_BOX, INCHES_PER_LEVEL, MOST_INCHES = 2.1, 1.25, 100.0
 POINTS_PER_INCH = 72
 CHARACTERS_PER_LINE = 22
 MOST_OF_ITS_PLACE, MOST_ROUNDS = 0.95, 5  # of the room for a box
+LARGEST_WRITTEN_OUT = 1e12  # with a sign and three decimals, such a mean just fits a line
 
 
 def export_text(
-    forest: DareForestClassifier,
+    forest: DareForest,
     tree: int = 0,
     *,
     feature_names: Sequence[str] | None = None,
@@ -34,14 +37,15 @@ def export_text(
 ) -> str:
     """Return a tree as text, one line per node: its kind, its split, its number of rows, and the rows per class.
 
-    The first branch of a split is the one where its condition holds. Nodes below `max_depth` are counted but not shown.
+    A regressor shows the mean of the targets instead of the rows per class. The first branch of a split is the one
+    where its condition holds. Nodes below `max_depth` are counted but not shown.
     """
     pictured = _Pictured.of(forest, tree, feature_names, decimals, max_depth)
     return "\n".join(_text_lines(pictured)) + "\n"
 
 
 def plot_tree(
-    forest: DareForestClassifier,
+    forest: DareForest,
     tree: int = 0,
     *,
     max_depth: int | None = 3,
@@ -73,14 +77,14 @@ class _Pictured:
     view: TreeView
     n_below: NDArray[np.int64]
     feature_names: Sequence[str]
-    labels: list[str]
+    labels: list[str] | None  # of the classes; a regressor has none
     decimals: int
     max_depth: int | None
 
     @classmethod
     def of(
         cls,
-        forest: DareForestClassifier,
+        forest: DareForest,
         tree: int,
         feature_names: Sequence[str] | None,
         decimals: int,
@@ -89,13 +93,14 @@ class _Pictured:
         check_has_rows(forest)  # before anything is asked of what may be no forest
         with forest._one_state():
             check_has_rows(forest)
-            view, classes = forest.tree_view(tree), forest.classes_
+            view = forest.tree_view(tree)
+            labels = [str(label) for label in forest.classes_] if isinstance(forest, DareForestClassifier) else None
         return cls(
             number=tree,
             view=view,
             n_below=_n_below(view),
             feature_names=forest.attribute_names(feature_names),
-            labels=[str(label) for label in classes],
+            labels=labels,
             decimals=_at_least_zero("decimals", decimals),
             max_depth=None if max_depth is None else _at_least_zero("max_depth", max_depth),
         )
@@ -122,12 +127,24 @@ class _Pictured:
     def n_rows(self, node: int) -> str:
         return _number(self.view.counts[node].sum(), "row")
 
-    def class_counts(self, node: int, *, largest_first: bool = False) -> list[str]:
-        """Label and count of the classes present."""
+    def targets(self, node: int, *, largest_first: bool = False) -> list[str]:
+        """Label and count of the classes present, or the mean of the targets."""
+        if self.labels is None:
+            return [f"mean {self.mean(node)}"] if self.view.counts[node].any() else []
         counts = [(label, n) for label, n in zip(self.labels, self.view.counts[node].tolist(), strict=False) if n]
         if largest_first:
             counts.sort(key=lambda pair: -pair[1])
-        return [f"{label}: {n}" for label, n in counts]
+        return [f"{label}: {_shown(n)}" for label, n in counts]
+
+    def mean(self, node: int) -> str:
+        return f"{self.view.values[node, 0]:z.{self.decimals}{self.mean_notation}}"
+
+    @cached_property
+    def mean_notation(self) -> str:
+        """How all means of the tree are shown: written out, or in powers of ten if too large or too small for that."""
+        largest = abs(self.view.values).max()
+        too_small = 0 < largest < 10.0 ** (1 - max(self.decimals, 1))  # at most one digit would be left
+        return "e" if too_small or largest >= LARGEST_WRITTEN_OUT else "f"
 
     def summary(self) -> str:
         sizes = ", ".join((self.n_rows(0), _number(len(self.view), "node"), f"depth {self.view.depth.max()}"))
@@ -154,8 +171,8 @@ def _text_line(pictured: _Pictured, node: int) -> str:
     parts = [pictured.kind(node)]
     if not pictured.view.is_leaf[node]:
         parts += pictured.split(node)
-    counts = ", ".join(pictured.class_counts(node))
-    return f"{' '.join(parts)}  [{pictured.n_rows(node)}{' | ' if counts else ''}{counts}]"
+    targets = ", ".join(pictured.targets(node))
+    return f"{' '.join(parts)}  [{pictured.n_rows(node)}{' | ' if targets else ''}{targets}]"
 
 
 def _places(pictured: _Pictured) -> dict[int, tuple[float, float]]:
@@ -232,11 +249,11 @@ def _draw_edges(ax: Any, pictured: _Pictured, places: dict[int, tuple[float, flo
 
 
 def _box_text(pictured: _Pictured, node: int) -> str:
-    counts = pictured.class_counts(node)
-    if len(counts) > 4:
-        counts = [*pictured.class_counts(node, largest_first=True)[:3], f"{len(counts) - 3} more classes"]
+    targets = pictured.targets(node)
+    if len(targets) > 4:
+        targets = [*pictured.targets(node, largest_first=True)[:3], f"{len(targets) - 3} more classes"]
     lines = [] if pictured.view.is_leaf[node] else _wrapped(pictured.split(node), " ")
-    lines += [pictured.n_rows(node), *_wrapped(counts, ", ")]
+    lines += [pictured.n_rows(node), *_wrapped(targets, ", ")]
     if pictured.is_cut_off(node):
         lines.append(f"… {_number(pictured.n_below[node], 'node')} below")
     return "\n".join(lines).replace("$", r"\$")  # a dollar sign would begin a formula
@@ -277,5 +294,10 @@ def _at_least_zero(name: str, value: int) -> int:
     return number
 
 
-def _number(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+def _number(n: float, what: str) -> str:
+    return f"{_shown(n)} {what}" if n == 1 else f"{_shown(n)} {what}s"
+
+
+def _shown(n: float) -> str:
+    """A number of rows, which is a sum of weights."""
+    return f"{n:.6g}" if isinstance(n, float) else str(n)

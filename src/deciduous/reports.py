@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-
-from ._core import UpdateCost
 
 
 @dataclass(frozen=True)
@@ -18,15 +14,16 @@ class UpdateReport:
 
     A node is *rebuilt* if its split changed, or if it turned from a leaf into a split or back. The *retrained* rows are
     the rows under such nodes, summed over the trees: the paper's measure of the cost of a deletion. Depth 0 is the
-    root.
+    root. They are counted by weight. If weights are not whole numbers, the total is rounded, and the depths add up to
+    it.
 
     A lazy forest counts changes that are already known, and small subtrees that it postponed without checking whether
     they change. A split that turns out to be different when something reads it later is in no report.
 
-    The *regrown* rows are those of the subtrees that were actually grown again. There are fewer of them if a subtree
-    that had been set aside could be used again, or if a lazy forest postponed the work. There are a few more if
-    subtrees that are set aside had to be updated, too. This number is known only after the change: it is None in the
-    report of `deletion_cost`, and comparisons between reports ignore it.
+    The *regrown* rows are those of the subtrees that were actually grown again; each counts once, whatever its weight.
+    There are fewer of them if a subtree that had been set aside could be used again, or if a lazy forest postponed the
+    work. There are a few more if subtrees that are set aside had to be updated, too. This number is known only after
+    the change: it is None in the report of `deletion_cost`, and comparisons between reports ignore it.
     """
 
     ids: tuple[Any, ...]
@@ -54,11 +51,6 @@ class UpdateReport:
             f"UpdateReport(n_rows={self.n_rows}, n_nodes_rebuilt={self.n_nodes_rebuilt}, "
             f"n_rows_retrained={self.n_rows_retrained}, n_rows_regrown={self.n_rows_regrown})"
         )
-
-    @classmethod
-    def from_core(cls, ids: Iterable[Any], cost: UpdateCost) -> UpdateReport:
-        """Make the report of an update of these rows."""
-        return cls(tuple(ids), tuple(cost.nodes_rebuilt), tuple(cost.rows_retrained), cost.n_rows_regrown)
 
 
 @dataclass(frozen=True)
@@ -91,33 +83,40 @@ class VerifyReport(CheckReport):
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Training rows as returned by `DareForestClassifier.rows`, in the form that `fit` and `add` take."""
+    """Training rows as returned by `rows` of a forest, in the form that `fit` and `add` take.
+
+    `y` has labels, or the targets of a regressor. `y_name` is "label" or "target": what tables of the rows call it.
+    """
 
     ids: list[Any]
     X: NDArray[Any]
     y: NDArray[Any]
-    sample_weight: NDArray[np.uint32]
+    sample_weight: NDArray[Any]
     subjects: list[Any]
     feature_names: list[str]
+    y_name: str
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Return a dict for each row: `id`, `subject`, `label`, `weight`, and `values` by column, with NaN as None."""
+        """Return a dict for each row: `id`, `subject`, `label` or `target`, `weight`, and `values` by column.
+
+        NaN is None.
+        """
         columns = self.ids, self.subjects, self.y.tolist(), self.sample_weight.tolist(), self.X.tolist()
         return [
             {
                 "id": id,
                 "subject": subject,
-                "label": label,
+                self.y_name: y,
                 "weight": weight,
                 "values": {
                     name: None if value != value else value
                     for name, value in zip(self.feature_names, values, strict=True)
                 },
             }
-            for id, subject, label, weight, values in zip(*columns, strict=True)
+            for id, subject, y, weight, values in zip(*columns, strict=True)
         ]
 
     def to_pandas(self) -> Any:
@@ -147,7 +146,7 @@ class MemoryUse:
 
 @dataclass(frozen=True)
 class FrozenMemoryUse:
-    """Size of a frozen forest. Leaves with the same class probabilities share one *leaf value*."""
+    """Size of a frozen forest. Leaves with the same class probabilities, or the same mean, share one *leaf value*."""
 
     n_trees: int
     n_nodes: int
@@ -157,17 +156,23 @@ class FrozenMemoryUse:
 
     @property
     def bytes_per_node(self) -> float:
-        """Bytes of the stored forest per node, including the description and the class probabilities."""
+        """Bytes of the stored forest per node, including the description and the leaf values."""
         return self.stored / self.n_nodes
 
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """One node of a tree, as returned by `tree_nodes`."""
+    """One node of a tree, as returned by `tree_nodes`.
+
+    `n_rows` counts a row of weight 3 as three. `counts` has the rows of each class; in a regressor it is empty, and
+    `value` is the mean of the targets, NaN in a tree without rows. Leaves have the ids of their rows.
+    """
 
     kind: str
     depth: int
     attribute: int | None
     threshold: float | None
-    counts: dict[Any, int]
+    n_rows: float
+    counts: dict[Any, float]
+    value: float | None
     ids: tuple[Any, ...]

@@ -21,13 +21,14 @@ from itertools import chain, product
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, cast
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import get_scorer, make_scorer
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import resample
 
 from ._columns import learned_columns
@@ -35,11 +36,14 @@ from ._tuning_journal import TUNED, Journal, Setting, read_header
 from ._validation import INTEGER, NUMBER, core_params, label_array, n_threads, seed_from
 from .errors import InvalidInputError, shown
 from .forest import DareForestClassifier
+from .regressor import DareForestRegressor
 
 FORMAT = 1
 DECIMALS = 12  # scores that agree to so many are equal: the last bits depend on the order of sums
 WITHOUT_EFFECT = ("lazy", "n_jobs", "random_state")  # on a score; the search has a seed of its own
+METRIC_FOR_NUMBERS = "r2"
 
+Forest = DareForestClassifier | DareForestRegressor
 Scorer = Callable[[Any, Any, Any], float]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 Stage = Callable[[str, int], Callable[[], None]]
@@ -55,7 +59,8 @@ class TuningResult:
     Attributes
     ----------
     metric : str
-        Name of the metric: "average_precision", "roc_auc", "accuracy", or the `scoring` that was given.
+        Name of the metric: "average_precision", "roc_auc" or "accuracy" of a classifier, "r2" of a regressor, or the
+        `scoring` that was given.
     scores : list of dict
         A row for each setting: its parameters, `score` and `std` over the folds, and the scores of the `folds`. The
         greedy settings come first, then the best of them with random nodes. Can be passed to `pandas.DataFrame`.
@@ -67,9 +72,9 @@ class TuningResult:
         The `random_depth` chosen for each tolerance.
     n_rows : int
         Number of rows used in the search.
-    estimator : DareForestClassifier
+    estimator : DareForestClassifier or DareForestRegressor
         The unfitted forest that all other parameters come from.
-    fitted_forest : DareForestClassifier or None
+    fitted_forest : DareForestClassifier, DareForestRegressor or None
         The forest for the smallest tolerance, fitted on all rows. None with `refit=False`.
     """
 
@@ -79,19 +84,19 @@ class TuningResult:
     best_score: float
     random_depths: dict[float, int]
     n_rows: int
-    estimator: DareForestClassifier = field(repr=False)
-    fitted_forest: DareForestClassifier | None = field(repr=False)
+    estimator: Forest = field(repr=False)
+    fitted_forest: Forest | None = field(repr=False)
 
-    def forest(self, tolerance: float | None = None) -> DareForestClassifier:
+    def forest(self, tolerance: float | None = None) -> Forest:
         """Return an unfitted forest with the parameters for this tolerance. Default: the smallest tolerance.
 
         If there were no tolerances, this is the greedy forest.
         """
-        chosen: DareForestClassifier = clone(self.estimator)
+        chosen: Forest = clone(self.estimator)
         chosen.set_params(**self.best_params, random_depth=self._random_depth(tolerance))
         return chosen
 
-    def fit(self, X: ArrayLike, y: ArrayLike, tolerance: float | None = None, **others: Any) -> DareForestClassifier:
+    def fit(self, X: ArrayLike, y: ArrayLike, tolerance: float | None = None, **others: Any) -> Forest:
         """Fit `forest(tolerance)` on these rows. The `others` (`ids`, `sample_weight`) are passed to its `fit`."""
         return self.forest(tolerance).fit(X, y, **others)
 
@@ -167,15 +172,20 @@ class TuningResult:
         return self.random_depths[tolerance]
 
 
-_HEADING = f"{'trees':>6}{'depth':>7}{'thresholds':>12}{'random depth':>14}{'score':>9}{'std':>9}"
+_HEADING = f"{'trees':>6}{'depth':>7}{'thresholds':>12}{'random depth':>14}{'score':>12}{'std':>12}"
 
 
 def _line(row: dict[str, Any]) -> str:
     n_thresholds = "all" if row["n_thresholds"] is None else row["n_thresholds"]
     return (
         f"{row['n_estimators']:>6}{row['max_depth']:>7}{n_thresholds:>12}{row['random_depth']:>14}"
-        f"{row['score']:>9.4f}{row['std']:>9.4f}"
+        f"{_digits(row['score']):>12}{_digits(row['std']):>12}"
     )
+
+
+def _digits(score: float) -> str:
+    """Four decimals; five digits of what a share of one cannot be, such as squared errors."""
+    return f"{score:.4f}" if abs(score) < 10 else f"{score:.5g}"
 
 
 def _pyplot() -> Any:
@@ -190,7 +200,7 @@ def _pyplot() -> Any:
 
 
 def tune(
-    estimator: DareForestClassifier | None,
+    estimator: Forest | None,
     X: ArrayLike,
     y: ArrayLike,
     *,
@@ -216,21 +226,22 @@ def tune(
 
     Parameters
     ----------
-    estimator : DareForestClassifier or None
+    estimator : DareForestClassifier, DareForestRegressor or None
         The forest that all other parameters come from. None means `DareForestClassifier(random_state=random_state)`.
     X, y : arrays
-        Training rows and labels, as for `fit`.
+        Training rows, and labels or targets, as for `fit`.
     n_estimators, max_depth, n_thresholds : numbers to try
         The grid. The defaults are those of the paper.
     tolerances : numbers
         How much the score may fall, in absolute terms: 0.001 is the paper's "0.1%". If empty, no random nodes are
-        tried.
+        tried. With "neg_mean_squared_error", they are in squared units of the target.
     scoring : str, callable or None
-        A scorer as in scikit-learn. None chooses a metric by the share of positive rows; see `metric_for`.
+        A scorer as in scikit-learn, such as "accuracy" for a classifier and "r2" or "neg_mean_squared_error" for a
+        regressor. None chooses a metric by the share of positive rows, see `metric_for`; for a regressor, "r2".
     cv : int, splitter or iterable of (train, test)
-        The number of stratified folds, a splitter, or the folds themselves.
+        The number of folds, which are stratified for a classifier; a splitter; or the folds themselves.
     subsample : float, int or None
-        Fraction or number of rows to use in the search, stratified by class; for large data.
+        Fraction or number of rows to use in the search, for a classifier stratified by class; for large data.
     refit : bool
         Whether to fit the forest for the smallest tolerance on all rows at the end.
     n_jobs : int or None
@@ -257,15 +268,16 @@ def tune(
     template = _template(estimator, random_state, n_jobs)
     columns, rows = learned_columns(clone(template), X, template.categorical_features)
     searched = clone(template).set_params(categorical_features=columns.choice_when_encoded())
-    labels = label_array(y, len(rows))
+    labels = template._checked_targets(y, len(rows))
+    classes = np.unique(labels) if is_classifier(template) else None
     grid = _grid(template, columns.n_attributes, n_estimators, max_depth, n_thresholds)
     accepted = _checked_tolerances(tolerances)
-    metric, scorer = _scorer(scoring, labels)
+    metric, scorer = _scorer(scoring, template, labels)
     threads = n_threads(n_jobs)
     seed = _search_seed(random_state, resume_from)
-    chosen = _search_rows(labels, subsample, seed)
+    chosen = _search_rows(labels, classes is not None, subsample, seed)
     part, part_labels = rows[chosen], labels[chosen]
-    folds = _folds(part, part_labels, np.unique(labels), cv, seed)
+    folds = _folds(part, part_labels, classes, cv, seed)
     drawn = {"seed": seed, "scoring": metric, "subsample": _digest(chosen), "cv": _digest(*chain(*folds))}
     journal = Journal.opened(resume_from, _header(template, _digest(rows, labels, columns.n_categories), drawn))
     with _progress_bar(progress) as stage:
@@ -331,7 +343,7 @@ def _rank(row: dict[str, Any]) -> tuple[float, ...]:
 class _Search:
     """Scores settings on the folds, in threads; what the journal holds is not done again."""
 
-    template: DareForestClassifier
+    template: Forest
     rows: NDArray[np.float32]
     labels: NDArray[Any]
     folds: list[Fold]
@@ -378,7 +390,7 @@ class _Search:
         try:
             score = self.scorer(forest, self.rows[test], self.labels[test])
         except ValueError as error:  # of scikit-learn
-            raise InvalidInputError(f"scoring={self.metric!r} does not go with these labels: {error}") from error
+            raise InvalidInputError(f"scoring={self.metric!r} does not go with this y: {error}") from error
         if not isinstance(score, NUMBER) or not math.isfinite(score):
             raise InvalidInputError(
                 f"A score must be a finite number, but scoring gave {score!r} for {setting} on fold {fold}."
@@ -411,20 +423,19 @@ def _progress_bar(is_shown: bool) -> Iterator[Stage]:
 # ---------------------------------------------------------------------------------------------------------- arguments
 
 
-def _template(estimator: Any, random_state: Any, n_jobs: int | None) -> DareForestClassifier:
+def _template(estimator: Any, random_state: Any, n_jobs: int | None) -> Forest:
     if estimator is None:
         return DareForestClassifier(random_state=random_state, n_jobs=n_jobs)
-    if not isinstance(estimator, DareForestClassifier):
+    if not isinstance(estimator, Forest):
         raise InvalidInputError(
-            f"tune needs a DareForestClassifier, or None for one with default parameters, but got {estimator!r}."
+            f"tune needs a DareForestClassifier or a DareForestRegressor, or None for a classifier with default "
+            f"parameters, but got {estimator!r}."
         )
-    unfitted: DareForestClassifier = clone(estimator)
+    unfitted: Forest = clone(estimator)
     return unfitted
 
 
-def _grid(
-    template: DareForestClassifier, n_attributes: int, n_estimators: Any, max_depth: Any, n_thresholds: Any
-) -> list[Setting]:
+def _grid(template: Forest, n_attributes: int, n_estimators: Any, max_depth: Any, n_thresholds: Any) -> list[Setting]:
     """All greedy settings, the cheapest first."""
     trial = clone(template)
     axes = {"n_estimators": n_estimators, "max_depth": max_depth, "n_thresholds": n_thresholds}
@@ -457,19 +468,48 @@ def _checked_tolerances(tolerances: Any) -> list[float]:
     return sorted({float(tolerance) for tolerance in given})
 
 
-def _scorer(scoring: Any, labels: NDArray[Any]) -> tuple[str, Scorer]:
+def _scorer(scoring: Any, template: Forest, labels: NDArray[Any]) -> tuple[str, Scorer]:
     """The name of the metric, and the function that scores a forest."""
-    by_rate = metric_for(labels)
+    default = metric_for(labels) if is_classifier(template) else _metric_for_numbers(labels)
     if callable(scoring):
         return _text(scoring), scoring
-    name = by_rate if scoring is None else scoring
+    name = default if scoring is None else scoring
     try:
-        return name, _of_positive(get_scorer(name), labels)
+        scorer = get_scorer(name)
     except (ValueError, TypeError):
         raise InvalidInputError(
-            f"scoring must be None, the name of a scorer of scikit-learn such as 'roc_auc', or a function of "
+            f"scoring must be None, the name of a scorer of scikit-learn such as {default!r}, or a function of "
             f"(forest, X, y), but is {scoring!r}."
         ) from None
+    if not _can_judge(scorer, is_classifier(template)):
+        what, such = ("classes", "'accuracy'") if is_classifier(template) else ("numbers", "'r2'")
+        raise InvalidInputError(
+            f"scoring={name!r} does not go with a {type(template).__name__}, which predicts {what}: choose a metric "
+            f"for {what}, such as {such}."
+        )
+    return name, _of_positive(scorer, labels)
+
+
+def _metric_for_numbers(targets: NDArray[np.float64]) -> str:
+    if len(targets) == 0 or targets.min() == targets.max():
+        held = f"only {float(targets[0])!r}" if len(targets) else "no rows"
+        raise InvalidInputError(f"Tuning needs rows of different targets, but y has {held}.")
+    return METRIC_FOR_NUMBERS
+
+
+def _can_judge(scorer: Any, has_classes: bool) -> bool:
+    """Whether a scorer of scikit-learn is for classes, or for numbers. It does not say, so it is tried on a few."""
+    if scorer._response_method != "predict":  # but shares of classes
+        return has_classes
+    few = np.array(["no", "no", "yes", "yes"] if has_classes else [0.5, 1.5, 2.25, 3.5])
+    tried: Any = _of_positive(scorer, few)
+    with catch_warnings():
+        simplefilter("error", UserWarning)  # metrics of clusterings take numbers, and warn
+        try:
+            tried._score_func(few, few[[0, 2, 1, 3]], **tried._kwargs)
+        except (ValueError, TypeError, UserWarning):
+            return False
+    return True
 
 
 def _of_positive(scorer: Any, labels: NDArray[Any]) -> Scorer:
@@ -510,7 +550,7 @@ def _generator(seed: int) -> np.random.RandomState:
     return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed)))
 
 
-def _search_rows(labels: NDArray[Any], subsample: Any, seed: int) -> NDArray[np.intp]:
+def _search_rows(labels: NDArray[Any], has_classes: bool, subsample: Any, seed: int) -> NDArray[np.intp]:
     """The places of the rows that the search uses, ascending."""
     everything = np.arange(len(labels))
     if subsample is None:
@@ -522,15 +562,22 @@ def _search_rows(labels: NDArray[Any], subsample: Any, seed: int) -> NDArray[np.
             f"but is {subsample!r}."
         )
     n_rows = int(subsample) if is_count else max(1, round(subsample * len(labels)))
-    drawn = resample(everything, replace=False, n_samples=n_rows, stratify=labels, random_state=_generator(seed))
+    strata = labels if has_classes else None
+    drawn = resample(everything, replace=False, n_samples=n_rows, stratify=strata, random_state=_generator(seed))
     return np.sort(drawn)
 
 
-def _folds(rows: NDArray[np.float32], labels: NDArray[Any], classes: NDArray[Any], cv: Any, seed: int) -> list[Fold]:
+def _folds(
+    rows: NDArray[np.float32], labels: NDArray[Any], classes: NDArray[Any] | None, cv: Any, seed: int
+) -> list[Fold]:
+    """Places of rows to train on and to test with. Without classes, the folds are not stratified."""
     if not isinstance(cv, INTEGER):
-        return _given_folds(rows, labels, cv)
+        return _given_folds(rows, labels, classes is not None, cv)
     if isinstance(cv, bool) or cv < 2:
         raise InvalidInputError(f"cv must be at least 2 folds, but is {cv!r}.")
+    if classes is None:
+        _require_pairs(labels, int(cv))
+        return list(KFold(int(cv), shuffle=True, random_state=_generator(seed)).split(rows))
     for label in classes.tolist():
         n_held = int((labels == label).sum())
         if n_held < cv:
@@ -542,9 +589,18 @@ def _folds(rows: NDArray[np.float32], labels: NDArray[Any], classes: NDArray[Any
     return list(splitter.split(rows, labels))
 
 
-def _given_folds(rows: NDArray[np.float32], labels: NDArray[Any], cv: Any) -> list[Fold]:
+def _require_pairs(targets: NDArray[Any], cv: int) -> None:
+    """Two rows in each fold, as R² needs them."""
+    if len(targets) < 2 * cv:
+        raise InvalidInputError(
+            f"There are {len(targets)} rows in the search, too few for cv={cv} folds of at least 2. Use fewer folds or "
+            "a larger subsample."
+        )
+
+
+def _given_folds(rows: NDArray[np.float32], labels: NDArray[Any], has_classes: bool, cv: Any) -> list[Fold]:
     try:
-        splits = check_cv(cv, labels, classifier=True).split(rows, labels)
+        splits = check_cv(cv, labels, classifier=has_classes).split(rows, labels)
         folds = [(np.asarray(train), np.asarray(test)) for train, test in splits]
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"cv must be a number of folds, a splitter or (train, test) pairs: {error}") from error
@@ -556,7 +612,7 @@ def _given_folds(rows: NDArray[np.float32], labels: NDArray[Any], cv: Any) -> li
 # ------------------------------------------------------------------------------------------------------------ journal
 
 
-def _header(template: DareForestClassifier, data: str, drawn: dict[str, Any]) -> dict[str, Any]:
+def _header(template: Forest, data: str, drawn: dict[str, Any]) -> dict[str, Any]:
     """What evaluations depend on, beside their settings."""
     others = {name: _text(value) for name, value in template.get_params().items() if name not in TUNED + WITHOUT_EFFECT}
     return {"deciduous_tuning": FORMAT, "data": data, "settings": drawn | others}

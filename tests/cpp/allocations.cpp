@@ -67,7 +67,9 @@ struct Rows {
 
 class Round {
 public:
-    explicit Round(unsigned number) : random_(number), n_threads_(1 + number % 2), is_lazy_(number % 3 == 1) {
+    Round(unsigned number, Criterion criterion)
+        : random_(number), n_threads_(1 + number % 2), is_lazy_(number % 3 == 1) {
+        params_.criterion = criterion;
         params_.n_trees = 3;
         params_.trees_per_row = number % 2 == 0 ? 3 : 2;
         params_.max_depth = 6;
@@ -77,12 +79,15 @@ public:
         params_.seed = number;
         tuning_.min_cached_rows = 4;
         tuning_.max_bytes_per_row = 1000;
+        tuning_.max_bytes_per_row_with_target = 1000;
         tuning_.min_settled_rows = 4;
         tuning_.min_alternate_rows = 4;
         tuning_.max_codes = 20;  // so that columns become plain on the way
         tuning_.min_postponed_rows = 5;
         tuning_.max_postponed_rows = 20;
         tuning_.max_waste = number % 2 == 0 ? 0.0 : 0.25;
+        tuning_.max_small_rows = 12;          // so that there are sets of bits as well as statistics
+        tuning_.rows_per_target_look_up = 3;  // which large nodes are enough for, and small ones are not
         first_ = rows(0, 40, 2);
         second_ = rows(35, 50, 3);  // brings a class, and five ids that are taken
     }
@@ -93,6 +98,8 @@ public:
         NewRows const coming{second_.ids, matrix(second_), second_.votes};
         Rows const others = rows(100, 112, 2);
         Execution const how{n_threads_, is_lazy_};
+        if (params_.candidates == CandidateScheme::valid && fitted()->memory().decision_stats == 0)
+            fail("there are no statistics for which memory might run out");
         attempt(
             "fit", [&] { return std::make_unique<Forest>(params_, tuning_, Schema(kCategories), classes(2)); },
             [&](Forest& forest) { forest.fit(first_.ids, matrix(first_), first_.votes, how, {}); });
@@ -106,16 +113,24 @@ public:
         attempt_on_fitted("deletion_cost", [&](Forest& forest) { (void)forest.deletion_cost(some, how); });
         attempt_on_fitted("deletion_costs", [&](Forest& forest) { (void)forest.deletion_costs(some, how); });
         attempt_on_fitted("predict", [&](Forest& forest) { (void)forest.predict(matrix(first_), how); });
+        attempt_on_fitted("predict_out_of_bag", [&](Forest& forest) { (void)forest.predict_out_of_bag(how); });
+        if (params_.is_regression())
+            attempt_on_fitted("predict_quantiles", [&](Forest& forest) {
+                constexpr double kShares[] = {0.1, 0.9};
+                (void)forest.predict_quantiles(matrix(first_), kShares, how);
+            });
         attempt_on_fitted("fingerprint", [&](Forest& forest) { (void)forest.fingerprint(how); });
         attempt_on_fitted("verify", [&](Forest& forest) { (void)forest.verify(how, {}); });
         attempt_on_fitted("check", [&](Forest& forest) { (void)forest.check(how); });
         attempt_on_fitted("tree_arrays", [&](Forest& forest) { (void)forest.tree_arrays(1); });
         attempt_on_fitted("freeze", [&](Forest& forest) {
-            std::vector<Label> const labels = {0, 1};
+            std::vector<Label> labels(forest.n_classes());
+            std::iota(labels.begin(), labels.end(), 0U);
             FrozenForest const frozen = forest.freeze(labels, how);
             auto const bytes = write_frozen(frozen);
-            (void)read_frozen(bytes, Schema(kCategories)).predict(matrix(first_), n_threads_);
+            (void)read_frozen(bytes, Schema(kCategories), frozen.predicts_means()).predict(matrix(first_), n_threads_);
         });
+        attempt_on_fitted("rows", [&](Forest& forest) { (void)forest.rows(some); });
         attempt_on_fitted("store", [&](Forest& forest) {
             auto const row_bytes = forest.rows_as_bytes();
             std::vector<std::vector<std::uint8_t>> trees;
@@ -155,16 +170,22 @@ private:
             result.x.push_back(static_cast<float>(random_() % 7));
             result.x.push_back(static_cast<float>(random_() % 5));
             result.x.push_back(begin == 0 ? 1.0F : std::normal_distribution<float>()(random_));  // a bit, and then not
-            result.votes.push_back({static_cast<Label>(random_() % n_classes), 1 + static_cast<Count>(begin == 35)});
+            result.votes.push_back({label(n_classes), 1 + static_cast<Count>(begin == 35), target()});
         }
         return result;
     }
 
+    Label label(std::size_t n_classes) {
+        return params_.is_regression() ? 0 : static_cast<Label>(random_() % n_classes);
+    }
+
+    Target target() { return params_.is_regression() ? static_cast<Target>(random_() % 9) - 4 : 0; }
+
     static Matrix matrix(Rows const& rows) { return {rows.x.data(), rows.ids.size(), kCategories.size()}; }
 
-    static Classes classes(std::size_t n) {
+    [[nodiscard]] Classes classes(std::size_t n) const {
         Classes result;
-        for (std::size_t y = 0; y < n; ++y)
+        for (std::size_t y = 0; y < (params_.is_regression() ? 1 : n); ++y)
             result.keys.push_back({static_cast<std::uint8_t>(y + 1)});
         return result;
     }
@@ -242,8 +263,9 @@ std::size_t Round::n_failures = 0;
 // Deletions of single rows that grow nothing, in a forest that has seen such deletions before.
 class QuietDeletions {
 public:
-    explicit QuietDeletions(CandidateScheme candidates) : candidates_(candidates) {
+    QuietDeletions(CandidateScheme candidates, Criterion criterion) : candidates_(candidates) {
         Params params;
+        params.criterion = criterion;
         params.n_trees = params.trees_per_row = 5;
         params.n_thresholds = 5;
         params.max_features = 2;
@@ -252,14 +274,17 @@ public:
         tuning.max_waste = 1000;  // nothing is laid out anew
         if (kChecksStatistics)
             tuning.min_cached_rows = kRows + 1;  // no statistics, as recounting them takes memory
-        forest_ = std::make_unique<Forest>(params, tuning, Schema(kColumns), Classes{{{1}, {2}}, {}});
+        bool const has_targets = params.is_regression();
+        Classes const classes = has_targets ? Classes{{{1}}, {}} : Classes{{{1}, {2}}, {}};
+        forest_ = std::make_unique<Forest>(params, tuning, Schema(kColumns), classes);
         std::mt19937_64 random(1);
         for (RowId id = 0; id < kRows; ++id) {
             ids_.push_back(id);
             for (std::size_t column = 0; column < kColumns.size(); ++column)
                 x_.push_back(std::normal_distribution<float>()(random));
             float const signal = x_[x_.size() - 1] + x_[x_.size() - 2] + x_[x_.size() - 3];
-            votes_.push_back({static_cast<Label>(signal > 0 ? 1 : 0), 1});
+            bool const is_high = signal > 0;  // targets have two values, or every deletion would grow something
+            votes_.push_back({is_high && !has_targets ? 1U : 0U, 1, is_high && has_targets ? 1000 : 0});
         }
         forest_->fit(ids_, rows(0, kRows), votes_, {1, false}, {});
     }
@@ -324,8 +349,10 @@ private:
 int main(int argc, char** argv) {
     auto const n_rounds = static_cast<unsigned>(argc > 1 ? std::atoi(argv[1]) : 3);
     for (unsigned round = 0; round < n_rounds; ++round)
-        Round(round).run();
-    for (CandidateScheme const candidates : {CandidateScheme::valid, CandidateScheme::uniform})
-        QuietDeletions(candidates).run();
+        for (Criterion const criterion : {Criterion::gini, Criterion::squared_error})
+            Round(round, criterion).run();
+    for (Criterion const criterion : {Criterion::gini, Criterion::squared_error})
+        for (CandidateScheme const candidates : {CandidateScheme::valid, CandidateScheme::uniform})
+            QuietDeletions(candidates, criterion).run();
     std::printf("allocations: %zu calls ran out of memory, all left a forest that goes on\n", Round::n_failures);
 }

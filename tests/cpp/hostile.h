@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +38,12 @@ inline std::vector<RowId> ids_of_first(std::vector<Row> const& rows, std::size_t
     return ids;
 }
 
+// Whether all numbers are the same, to the last bit; those that are none, too.
+inline bool same_numbers(std::vector<double> const& some, std::vector<double> const& others) {
+    return std::ranges::equal(some, others, {}, std::bit_cast<std::uint64_t, double>,
+                              std::bit_cast<std::uint64_t, double>);
+}
+
 struct Arrays {
     std::vector<RowId> ids;
     std::vector<float> x;
@@ -54,8 +61,30 @@ struct Arrays {
     [[nodiscard]] Matrix matrix() const { return {x.data(), ids.size(), n_columns}; }
 };
 
-// What the counts of a data set come close to.
-enum class Limit : std::uint8_t { none, small, eight_bits, sixteen_bits, all_rows };
+// What the counts of a data set come close to. Rows of the largest targets come to sums of 64 bits if they weigh 2^23;
+// up to 2^10 rows, scores of regression are worked out in 64 bits. No count comes to 2^32, as a forest holds fewer than
+// 2^30 rows by weight.
+enum class Limit : std::uint8_t { none, small, eight_bits, ten_bits, sixteen_bits, sums_of_targets, all_rows };
+
+constexpr std::uint64_t highest_weight(Limit limit) {
+    switch (limit) {
+        case Limit::none:
+            return 1;
+        case Limit::small:
+            return 6;
+        case Limit::eight_bits:
+            return 1U << 8;
+        case Limit::ten_bits:
+            return 1U << 10;
+        case Limit::sixteen_bits:
+            return 1U << 16;
+        case Limit::sums_of_targets:
+            return 1U << 23;
+        case Limit::all_rows:
+            break;
+    }
+    return kMaxRows;
+}
 
 struct Sizes {
     std::size_t n_columns;
@@ -78,6 +107,8 @@ public:
         draw_class_weights();
         draw_params(sizes);
         draw_tuning();
+        if (one_in(3))
+            become_regression();
     }
 
     std::size_t pick(std::size_t least, std::size_t greatest) {
@@ -108,14 +139,14 @@ public:
         }
         return result;
     }
-    void maybe_add_class() { n_classes_ += n_classes_ < kMaxClasses && one_in(10) ? 1 : 0; }
+    void maybe_add_class() { n_classes_ += !params_.is_regression() && n_classes_ < kMaxClasses && one_in(10) ? 1 : 0; }
 
     // New rows beside some that weigh `total`; together they are not too many for a forest.
     std::vector<Row> new_rows(std::size_t n, std::uint64_t total) {
         std::vector<Row> rows;
         for (std::size_t i = 0; i < n; ++i) {
             auto const label = static_cast<Label>(is_skewed_ && !one_in(10) ? 0 : pick(0, n_classes_ - 1));
-            Row row{next_id_++, {}, {label, weight(total)}};
+            Row row{next_id_++, {}, {label, weight(total), target()}};
             total += row.vote.weight;
             row.x = values();
             rows.push_back(std::move(row));
@@ -182,7 +213,7 @@ public:
             Row row = last == rows.end() ? *(first + static_cast<std::ptrdiff_t>(distance) - 1)
                                          : *(last - static_cast<std::ptrdiff_t>(distance));
             row.id = next_id_++;
-            row.vote = {heavy.empty() ? row.vote.label : heavy.front().vote.label, heavy_weight(total)};
+            row.vote = {heavy.empty() ? row.vote.label : heavy.front().vote.label, heavy_weight(total), target()};
             total += row.vote.weight;
             heavy.push_back(std::move(row));
         }
@@ -191,6 +222,53 @@ public:
 
 private:
     enum class Kind : std::uint8_t { constant, binary, ties, many_ties, zeros, extremes, continuous, categorical };
+
+    enum class TargetKind : std::uint8_t {
+        none,
+        constant,
+        two,
+        few,
+        equal_but_few,
+        equal_but_one,
+        limits,
+        close_to_limit,
+        continuous
+    };
+
+    void become_regression() {
+        n_classes_ = 1;
+        class_weights_.clear();
+        params_.criterion = Criterion::squared_error;
+        params_.stability = 0;
+        target_kind_ = static_cast<TargetKind>(pick(1, 8));
+        usual_target_ = any_of<Target>({-7, 0, kMaxTarget, -kMaxTarget});
+        limit_ = any_of({Limit::none, Limit::none, Limit::small, Limit::eight_bits, Limit::ten_bits,
+                         Limit::sixteen_bits, Limit::sums_of_targets, Limit::all_rows});
+    }
+
+    Target target() {
+        switch (target_kind_) {
+            case TargetKind::none:
+                return 0;
+            case TargetKind::constant:
+                return usual_target_;
+            case TargetKind::two:
+                return one_in(2) ? kMaxTarget : 0;
+            case TargetKind::few:
+                return static_cast<Target>(pick(0, 4)) - 2;
+            case TargetKind::equal_but_few:
+                return one_in(10) ? static_cast<Target>(pick(0, 3)) : usual_target_;
+            case TargetKind::equal_but_one:  // or two, or none
+                return one_in(100) ? 1 : usual_target_;
+            case TargetKind::limits:
+                return any_of<Target>({-kMaxTarget, kMaxTarget, kMaxTarget - 1, 0, 1});
+            case TargetKind::close_to_limit:
+                return kMaxTarget - static_cast<Target>(pick(0, 3));
+            case TargetKind::continuous:
+                break;
+        }
+        return static_cast<Target>(pick(0, 2 * static_cast<std::size_t>(kMaxTarget))) - kMaxTarget;
+    }
 
     template <typename Predicate>
     static std::size_t front_size(std::vector<Row>& rows, Predicate const& leaves) {
@@ -233,6 +311,7 @@ private:
     void draw_tuning() {
         tuning_.min_cached_rows = static_cast<std::uint32_t>(one_in(3) ? 1 : pick(2, 64));
         tuning_.max_bytes_per_row = static_cast<std::uint32_t>(one_in(3) ? pick(1, 64) : 1000000);
+        tuning_.max_bytes_per_row_with_target = tuning_.max_bytes_per_row;
         tuning_.min_settled_rows = static_cast<std::uint32_t>(one_in(2) ? 0 : pick(1, 100));
         tuning_.min_alternate_rows = static_cast<std::uint32_t>(one_in(2) ? 1 : pick(2, 300));
         tuning_.max_alternate_share = one_in(3) ? 0.3 : 3.0;
@@ -245,6 +324,7 @@ private:
         tuning_.max_rows_with_bits = static_cast<std::uint32_t>(one_in(2) ? 32768 : pick(0, 100));
         tuning_.look_ups_per_sort = static_cast<std::uint32_t>(one_in(3) ? 1000000 : pick(0, 40));
         tuning_.rows_per_look_up = static_cast<std::uint32_t>(pick(0, 2));
+        tuning_.rows_per_target_look_up = static_cast<std::uint32_t>(one_in(2) ? 0 : pick(1, 20));
         tuning_.rows_per_code = static_cast<std::uint32_t>(one_in(2) ? 3 : pick(0, 20));
         tuning_.max_codes = static_cast<std::uint32_t>(one_in(2) ? 256 : pick(1, 8));
         tuning_.max_categories_with_bits = static_cast<std::uint32_t>(one_in(2) ? 128 : pick(0, 4));
@@ -302,13 +382,9 @@ private:
     // Brings the counts to a limit, in one step or in three.
     Count heavy_weight(std::uint64_t total) {
         constexpr std::uint64_t kLeftFree = 1000000;  // for the rows to come, of weight 1
-        if (limit_ == Limit::none)
-            return 1;
-        if (limit_ == Limit::small)
-            return static_cast<Count>(pick(1, 6));
-        std::uint64_t const most = limit_ == Limit::eight_bits     ? 1U << 8
-                                   : limit_ == Limit::sixteen_bits ? 1U << 16
-                                                                   : kMaxRows;
+        std::uint64_t const most = highest_weight(limit_);
+        if (limit_ == Limit::none || limit_ == Limit::small)
+            return static_cast<Count>(pick(1, most));
         // One of more than half of the limit is within it, two together are beyond.
         std::uint64_t const wanted = !one_in(4) ? pick(most / 2, most - 1) : most / pick(1, 3) + pick(0, 4) - 2;
         std::uint64_t const room = kMaxRows - std::min<std::uint64_t>(kMaxRows, total + kLeftFree);
@@ -327,6 +403,8 @@ private:
     bool has_heavy_rows_ = false;
     std::vector<std::uint32_t> class_weights_;
     Params params_;
+    TargetKind target_kind_ = TargetKind::none;
+    Target usual_target_ = 0;
     Tuning tuning_;
     RowId next_id_ = -5;
 };

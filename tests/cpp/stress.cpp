@@ -1,7 +1,9 @@
 // A randomised history of every operation of the core on hostile data, compared with fresh fits. Built in debug mode,
 // and under the address, undefined-behaviour and thread sanitizers, where Python would be in the way.
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -30,6 +32,15 @@ constexpr std::size_t kMaxThreads = 3;
     std::exit(1);
 }
 
+// For quantiles: the lowest and the highest target, and some between them.
+constexpr double kShares[] = {0.0, 0.05, 0.5, 0.9, 1.0};
+
+// Whether a prediction is a mean of targets, or a share of a class; that of a damaged file need not be exact.
+bool is_possible(double prediction, bool is_mean) {
+    return is_mean ? std::abs(prediction) <= static_cast<double>(kMaxTarget)
+                   : prediction >= 0.0 && prediction <= 1.0 + 1e-6;
+}
+
 class Round {
 public:
     explicit Round(unsigned number) : number_(number), hostile_(number, kSizes) {}
@@ -41,6 +52,8 @@ public:
                 forest->compact(execution());
             else if (pick(0, 9) == 0)
                 (void)forest->settle(std::chrono::milliseconds(pick(0, 2)), execution(), {});
+            else if (pick(0, 14) == 0)
+                forest = restored(std::move(forest));
             else if (pick(0, 3) == 0)
                 replace(*forest, 40);
             else if (rows_.size() > 3 && hostile_.one_in(5))
@@ -65,6 +78,8 @@ private:
 
     Execution execution() { return hostile_.execution(kMaxThreads); }
 
+    [[nodiscard]] bool is_regression() const { return hostile_.params().is_regression(); }
+
     std::unique_ptr<Forest> fit_fresh(std::vector<Row> const& rows) {
         auto forest =
             std::make_unique<Forest>(hostile_.params(), Tuning{}, Schema(hostile_.n_categories()), hostile_.classes());
@@ -80,6 +95,22 @@ private:
         forest->fit(its.ids, its.matrix(), its.votes, execution(), {});
         rows_ = std::move(rows);
         return forest;
+    }
+
+    // The forest from its bytes. They know no class without rows, so that the others would have other numbers.
+    std::unique_ptr<Forest> restored(std::unique_ptr<Forest> forest) {
+        auto const totals = forest->class_totals();
+        if (std::ranges::find(totals, Count{0}) != totals.end())
+            return forest;
+        auto const rows = forest->rows_as_bytes();
+        std::vector<WipedVector<std::uint8_t>> trees;
+        for (std::size_t t = 0; t < forest->n_trees(); ++t)
+            trees.push_back(forest->tree_as_bytes(t));
+        std::vector<std::span<std::uint8_t const>> const spans(trees.begin(), trees.end());
+        auto result = std::make_unique<Forest>(hostile_.params(), hostile_.tuning(), Schema(hostile_.n_categories()),
+                                               hostile_.classes());
+        result->restore(rows, spans, execution(), {});
+        return result;
     }
 
     void add(Forest& forest, std::size_t n) {
@@ -137,23 +168,50 @@ private:
             freeze(forest, *fresh);
     }
 
-    // Rows are predicted together as they are alone, before and after the trees were laid out for many of them.
+    // In any order: what is unbuilt is built by whichever reads it first.
     void compare_predictions(Forest& forest, Forest& fresh) {
         Arrays const probe(new_rows(pick(1, 300)));
-        auto const one_by_one = [&](Forest& its) {
-            std::vector<double> shares;
-            for (std::size_t i = 0; i < probe.ids.size(); ++i) {
-                auto const of_row =
-                    its.predict({probe.matrix().row(i), 1, hostile_.n_categories().size()}, {1, false}).shares;
-                shares.insert(shares.end(), of_row.begin(), of_row.end());
-            }
-            return shares;
+        std::array comparisons = {&Round::compare_shares, &Round::compare_out_of_bag, &Round::compare_quantiles};
+        std::ranges::shuffle(comparisons, hostile_.random());
+        for (auto const compare_them : comparisons)
+            (this->*compare_them)(forest, fresh, probe.matrix());
+    }
+
+    // Calls `predict` with each of the rows alone; all that it returns.
+    template <typename Predict>
+    std::vector<double> one_by_one(Matrix const& rows, Predict const& predict) {
+        std::vector<double> all;
+        for (std::size_t i = 0; i < rows.n_rows; ++i) {
+            std::vector<double> const of_row = predict(Matrix{rows.row(i), 1, rows.n_columns});
+            all.insert(all.end(), of_row.begin(), of_row.end());
+        }
+        return all;
+    }
+
+    // Rows are predicted together as they are alone, before and after the trees were laid out for many of them.
+    void compare_shares(Forest& forest, Forest& fresh, Matrix const& rows) {
+        auto const shares_of = [&](Forest& its) {
+            return one_by_one(rows, [&](Matrix const& row) { return its.predict(row, {1, false}).shares; });
         };
-        auto const expected = one_by_one(fresh);
-        if (forest.predict(probe.matrix(), execution()).shares != expected)
+        auto const expected = shares_of(fresh);
+        if (forest.predict(rows, execution()).shares != expected)
             fail("many rows are predicted otherwise than single ones", number_);
-        if (one_by_one(forest) != expected)
+        if (shares_of(forest) != expected)
             fail("single rows are predicted otherwise after many", number_);
+    }
+
+    void compare_out_of_bag(Forest& forest, Forest& fresh, Matrix const&) {
+        if (!same_numbers(forest.predict_out_of_bag(execution()).shares, fresh.predict_out_of_bag({1, false}).shares))
+            fail("rows are predicted otherwise out of bag", number_);
+    }
+
+    void compare_quantiles(Forest& forest, Forest& fresh, Matrix const& rows) {
+        if (!is_regression())
+            return;
+        auto const expected =
+            one_by_one(rows, [&](Matrix const& row) { return fresh.predict_quantiles(row, kShares, {1, false}); });
+        if (forest.predict_quantiles(rows, kShares, execution()) != expected)
+            fail("the quantiles of many rows differ from those of single ones in a fresh forest", number_);
     }
 
     // Categories are as good as the one-hot matrix that they stand for.
@@ -185,7 +243,8 @@ private:
         if (bytes != write_frozen(fresh.freeze(labels, {1, false})))
             fail("a frozen forest shows its history", number_);
         Arrays const probe(new_rows(70));
-        auto const shares = read_frozen(bytes, Schema(hostile_.n_categories())).predict(probe.matrix(), 2);
+        auto const shares =
+            read_frozen(bytes, Schema(hostile_.n_categories()), frozen.predicts_means()).predict(probe.matrix(), 2);
         if (shares != forest.predict(probe.matrix(), {1, false}).shares)
             fail("a frozen forest predicts otherwise", number_);
         for (int i = 0; i < 200; ++i) {
@@ -195,9 +254,9 @@ private:
             if (i % 5 == 0)
                 damaged.resize(hostile_.random()() % damaged.size());
             try {
-                FrozenForest const odd = read_frozen(damaged, Schema(hostile_.n_categories()));
+                FrozenForest const odd = read_frozen(damaged, Schema(hostile_.n_categories()), frozen.predicts_means());
                 for (double const share : odd.predict(probe.matrix(), 1))
-                    if (!(share >= 0.0 && share <= 1.0 + 1e-6))
+                    if (!is_possible(share, odd.predicts_means()))
                         fail("a share of a damaged frozen forest is out of range", number_);
             } catch (CorruptData const&) {
             }
@@ -208,11 +267,22 @@ private:
         if (rows_.size() < 10)
             add(forest, 10);
         Arrays const probe(new_rows(pick(1, 200)));
+        auto const require_possible = [&](std::vector<double> const& predictions) {
+            for (double const prediction : predictions)
+                if (!is_possible(prediction, is_regression()))
+                    fail("a prediction is out of range", number_);
+        };
         auto const read = [&] {
-            for (int i = 0; i < 20; ++i)
-                for (double const share : forest.predict(probe.matrix(), {1, false}).shares)
-                    if (!(share >= 0.0 && share <= 1.0 + 1e-9))
-                        fail("a share is out of range", number_);
+            for (int i = 0; i < 20; ++i) {
+                require_possible(forest.predict(probe.matrix(), {1, false}).shares);
+                if (is_regression())
+                    require_possible(forest.predict_quantiles(probe.matrix(), kShares, {1, false}));
+                if (i % 5 == 4) {  // it builds all that is unbuilt, and others should have something to build, too
+                    auto out_of_bag = forest.predict_out_of_bag({1, false}).shares;
+                    std::erase_if(out_of_bag, [](double prediction) { return std::isnan(prediction); });
+                    require_possible(out_of_bag);
+                }
+            }
         };
         JoinedThread const reader(read);
         JoinedThread const another(read);
@@ -233,7 +303,7 @@ private:
 };
 
 // Plants faults in a tree and expects the forest's own checks to name them: a check that never fails proves nothing.
-void require_faults_are_found() {
+void require_faults_are_found(Criterion criterion) {
     std::mt19937_64 random(1);
     std::vector<float> x(2 * 400);
     std::ranges::generate(x, [&] { return std::normal_distribution<float>()(random); });
@@ -241,37 +311,59 @@ void require_faults_are_found() {
     std::vector<WeightedLabel> votes(400);
     for (std::size_t i = 0; i < ids.size(); ++i) {
         ids[i] = static_cast<RowId>(i);
-        votes[i] = {x[2 * i] + 0.5F * x[2 * i + 1] > 0 ? 1U : 0U, 1};
+        bool const is_high = x[2 * i] + 0.5F * x[2 * i + 1] > 0;
+        votes[i] = {is_high ? 1U : 0U, 1};
+        if (criterion == Criterion::squared_error)
+            votes[i] = {0, 1, is_high ? 1000 : static_cast<Target>(i % 3)};
     }
     Tuning tuning;
     tuning.max_bytes_per_row = 1000;
-    Dataset data(Schema(std::vector<std::uint32_t>{0, 0}), tuning);
-    std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, votes, 1);
+    tuning.max_bytes_per_row_with_target = 1000;
     Params params;
+    params.criterion = criterion;
     params.max_features = 2;
-    TreeContext const context{params, tuning, data, 2, {}};
+    Dataset data(Schema(std::vector<std::uint32_t>{0, 0}), tuning, params.is_regression());
+    std::vector<Slot> const slots = data.insert(ids, {x.data(), ids.size(), 2}, votes, 1);
+    std::size_t const n_classes = params.is_regression() ? 1 : 2;
+    TreeContext const context{params, tuning, data, n_classes, {}};
     ThreadScratch scratch(2);
     Grower grower(context, scratch);
     auto const grown = [&] {
-        Tree tree(root_key(7, 0), 2);
+        Tree tree(root_key(7, 0), n_classes);
         RowGroup rows;
-        group_by_class(slots, data.labels(), 2, rows);
+        group_by_class(slots, data.labels(), n_classes, rows);
         grower.grow(tree, Tree::kRoot, rows, tree.root());
         return tree;
     };
-    auto const expect = [&](char const* fault, auto const& plant) {
+    auto const expect_checked = [&](char const* fault, auto const& plant) {
         Tree tree = grown();
         plant(tree);
         if (!find_inconsistency(tree, slots, context, scratch))
             fail(std::string("check() overlooks ") + fault, 0);
-        if (std::string_view(fault) != "a wrong statistic" && !find_difference(tree, grown()))
+        return tree;
+    };
+    auto const expect = [&](char const* fault, auto const& plant) {
+        if (!find_difference(expect_checked(fault, plant), grown()))
             fail(std::string("verify() overlooks ") + fault, 0);
     };
     Tree const sound = grown();
     if (find_inconsistency(sound, slots, context, scratch) || find_difference(sound, grown()))
         fail("a sound tree is found faulty", 0);
     expect("a moved threshold", [](Tree& tree) { tree.set_threshold(Tree::kRoot, to_value(3.0F)); });
-    expect("a wrong statistic", [](Tree& tree) { tree.stats(Tree::kRoot)->set_n_left(1); });
+    (void)expect_checked("a wrong statistic", [](Tree& tree) { tree.stats(Tree::kRoot)->set_n_left(1); });
+    if (params.is_regression()) {
+        auto const expect_of_targets = [&](char const* fault, auto const& plant) {
+            (void)expect_checked(fault, [&](Tree& tree) {
+                TargetSummary targets = tree.stats(Tree::kRoot)->targets();
+                plant(targets);
+                tree.stats(Tree::kRoot)->set_targets(targets);
+            });
+        };
+        expect_of_targets("a wrong sum of targets", [](TargetSummary& its) { ++its.sum; });
+        expect_of_targets("a wrong target", [](TargetSummary& its) { its.two.second = 17; });
+        expect_of_targets("a target that is counted wrongly", [](TargetSummary& its) { ++its.two.n_first; });
+        expect_of_targets("two targets that are one", [](TargetSummary& its) { its.two.n_second = 0; });
+    }
     expect("a missing row", [&](Tree& tree) {
         NodeIndex leaf = Tree::kRoot;
         while (tree.node(leaf).is_split())
@@ -312,7 +404,8 @@ int main(int argc, char** argv) {
         auto const place = std::ranges::find(arguments, option);
         return place + 1 < arguments.end() ? std::strtoull((place + 1)->data(), nullptr, 10) : otherwise;
     };
-    require_faults_are_found();
+    for (Criterion const criterion : {Criterion::gini, Criterion::squared_error})
+        require_faults_are_found(criterion);
     require_ids_cannot_be_aimed();
     if (std::uint64_t const n_states = number_after("--states", 0)) {
         torture(n_states, number_after("--seed", 0));

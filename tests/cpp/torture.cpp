@@ -31,21 +31,28 @@ struct Figures {
     std::uint64_t n_states = 0;
     Crossings eight_bits;    // by the rows of a class at a value
     Crossings sixteen_bits;  // by the rows of a class
+    std::uint64_t n_regressions = 0;
+    Crossings ten_bits;       // by the rows of a regression forest: scores take 128 bits from there on
+    Crossings sums_of_words;  // by the sum of their targets: 64 bits
     std::uint64_t n_full = 0;
     std::uint64_t n_refused = 0;
 };
 
-// The largest counts of a class: at a value of some column, and in all rows.
+// The largest counts of a class, at a value of some column and in all rows, and how far the targets sum up.
 struct Largest {
     std::uint64_t at_value = 0;
     std::uint64_t in_all = 0;
+    TargetSum of_targets = 0;
 };
 
 Largest largest_counts(std::vector<Row> const& rows) {
     Largest largest;
     std::map<Label, std::uint64_t> by_class;
-    for (Row const& row : rows)
+    for (Row const& row : rows) {
         largest.in_all = std::max(largest.in_all, by_class[row.vote.label] += row.vote.weight);
+        largest.of_targets += static_cast<TargetSum>(row.vote.weight) * row.vote.target;
+    }
+    largest.of_targets = std::max(largest.of_targets, -largest.of_targets);
     for (std::size_t column = 0; !rows.empty() && column < rows.front().x.size(); ++column) {
         std::map<std::pair<Value, Label>, std::uint64_t> by_value;
         for (Row const& row : rows) {
@@ -68,6 +75,7 @@ public:
 
     void run() {
         ++figures_.n_histories;
+        figures_.n_regressions += hostile_.params().is_regression() ? 1 : 0;
         rows_ = hostile_.new_rows(hostile_.one_in(3) ? hostile_.pick(1, n_rows_) : n_rows_, 0);
         forest_ = fitted(hostile_.tuning(), max_threads_);
         largest_ = largest_counts(rows_);
@@ -129,6 +137,11 @@ private:
         Largest const now = largest_counts(rows_);
         figures_.eight_bits.note(largest_.at_value >= 1U << 8, now.at_value >= 1U << 8);
         figures_.sixteen_bits.note(largest_.in_all >= 1U << 16, now.in_all >= 1U << 16);
+        if (hostile_.params().is_regression()) {
+            constexpr TargetSum kWord = TargetSum{1} << 63;
+            figures_.ten_bits.note(largest_.in_all > 1U << 10, now.in_all > 1U << 10);
+            figures_.sums_of_words.note(largest_.of_targets >= kWord, now.of_targets >= kWord);
+        }
         largest_ = now;
     }
 
@@ -204,11 +217,21 @@ private:
         if (forest_->predict(probe.matrix(), hostile_.execution(1)).shares !=
             fresh()->predict(probe.matrix(), {1, false}).shares)
             fail("predictions differ from a fresh fit's");
+        if (!same_numbers(forest_->predict_out_of_bag({1, false}).shares,
+                          fresh()->predict_out_of_bag({1, false}).shares))
+            fail("predictions out of bag differ from a fresh fit's");
+        constexpr double kShares[] = {0.0, 0.3, 1.0};
+        if (hostile_.params().is_regression() &&
+            forest_->predict_quantiles(probe.matrix(), kShares, hostile_.execution(1)) !=
+                fresh()->predict_quantiles(probe.matrix(), kShares, {1, false}))
+            fail("quantiles differ from a fresh fit's");
     }
 
-    // Stored rows know no others.
-    [[nodiscard]] Classes classes_with_rows() const {
+    // Stored rows know no others. A regression forest has its one class, with or without rows.
+    [[nodiscard]] Classes stored_classes() const {
         Classes const all = hostile_.classes();
+        if (hostile_.params().is_regression())
+            return all;
         auto const totals = forest_->class_totals();
         Classes present;
         for (std::size_t y = 0; y < totals.size(); ++y) {
@@ -227,7 +250,7 @@ private:
         for (std::size_t t = 0; t < forest_->n_trees(); ++t)
             trees.push_back(forest_->tree_as_bytes(t));
         std::vector<std::span<std::uint8_t const>> const spans(trees.begin(), trees.end());
-        auto const restored = empty(hostile_.tuning(), classes_with_rows());
+        auto const restored = empty(hostile_.tuning(), stored_classes());
         restored->restore(rows, spans, {1, false}, {});
         if (restored->settle(std::chrono::hours(1), {1, false}, {}) != 0)
             fail("a forest from bytes has something unbuilt");
@@ -271,6 +294,11 @@ void torture(std::uint64_t n_states, std::uint64_t seed) {
         n(seed), n(figures.n_histories), n(figures.n_states), n(figures.eight_bits.n_up), n(figures.eight_bits.n_down),
         n(figures.sixteen_bits.n_up), n(figures.sixteen_bits.n_down), n(figures.n_full), n(figures.n_refused),
         n(seconds.count()));
+    std::printf(
+        "torture: of these, %llu histories of regression: 1,024 rows crossed %llu times up and %llu down, sums of 64 "
+        "bits %llu up and %llu down\n",
+        n(figures.n_regressions), n(figures.ten_bits.n_up), n(figures.ten_bits.n_down), n(figures.sums_of_words.n_up),
+        n(figures.sums_of_words.n_down));
 }
 
 }  // namespace deciduous

@@ -1,5 +1,6 @@
 // A fixed workload of the core whose instructions `make guard` counts: `workload fit`, `workload delete` and
-// `workload predict` do everything up to the end of that phase. `workload kind` tells what counts depend on.
+// `workload predict` do everything up to the end of that phase, and so do `workload regression-fit` and
+// `workload regression-delete` with a smaller regression forest. `workload kind` tells what counts depend on.
 //
 // All data come from a mixing function: the distributions of the standard library differ between libraries.
 #include <cstdint>
@@ -20,6 +21,8 @@ constexpr std::size_t kSmall = 4;  // columns of few different values, the half 
 constexpr std::size_t kColumns = kContinuous + kSmall + 1;
 constexpr std::uint32_t kCategories = 8;  // of the last column
 constexpr std::size_t kDeletions = 200;
+constexpr std::size_t kRegressionRows = 1500;
+constexpr std::size_t kRegressionDeletions = 30;
 constexpr Execution kOneThread{1, false};
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
@@ -51,32 +54,51 @@ Label label(float const* row, std::uint64_t id) {
     return rule != is_flipped ? 1 : 0;
 }
 
-TableRows rows_from(std::uint64_t first, std::size_t n) {
+// Follows the same columns, with noise of a quarter of their range.
+Target target(float const* row, std::uint64_t id) {
+    auto const noise = static_cast<Target>(mixed(~id) >> 42U);
+    return static_cast<Target>(row[0] - 0.5F * row[1]) + (row[kColumns - 1] == 3.0F ? 1 << 22 : 0) + noise;
+}
+
+TableRows rows_from(std::uint64_t first, std::size_t n, Criterion criterion) {
     TableRows rows;
     for (std::uint64_t id = first; id < first + n; ++id) {
         for (std::size_t column = 0; column < kColumns; ++column)
             rows.x.push_back(value(id, column));
         rows.ids.push_back(static_cast<RowId>(id));
-        rows.votes.push_back({label(&rows.x[rows.x.size() - kColumns], id), 1});
+        float const* const row = &rows.x[rows.x.size() - kColumns];
+        if (criterion == Criterion::squared_error)
+            rows.votes.push_back({0, 1, target(row, id)});
+        else
+            rows.votes.push_back({label(row, id), 1});
     }
     return rows;
 }
 
-std::unique_ptr<Forest> empty_forest() {
+std::unique_ptr<Forest> empty_forest(Criterion criterion) {
     Params params;
-    params.n_trees = 10;
-    params.trees_per_row = 10;
+    params.criterion = criterion;
+    params.n_trees = params.trees_per_row = params.is_regression() ? 5 : 10;
     params.n_thresholds = 10;
     params.max_features = 4;
     params.seed = 1;
     std::vector<std::uint32_t> n_categories(kColumns, 0);
     n_categories.back() = kCategories;
-    return std::make_unique<Forest>(params, Tuning{}, Schema(n_categories), Classes{{{0}, {1}}, {}});
+    Classes const classes = params.is_regression() ? Classes{{{0}}, {}} : Classes{{{0}, {1}}, {}};
+    return std::make_unique<Forest>(params, Tuning{}, Schema(n_categories), classes);
 }
 
-void delete_rows(Forest& forest) {
-    for (std::size_t i = 0; i < kDeletions; ++i) {
-        auto const id = static_cast<RowId>(i * (kRows / kDeletions));
+std::unique_ptr<Forest> fitted_forest(TableRows const& rows, Criterion criterion) {
+    auto forest = empty_forest(criterion);
+    forest->fit(rows.ids, rows.matrix(), rows.votes, kOneThread, {});
+    return forest;
+}
+
+// So many rows one by one, from all over the forest.
+void delete_rows(Forest& forest, std::size_t n) {
+    std::size_t const step = forest.n_rows() / n;
+    for (std::size_t i = 0; i < n; ++i) {
+        auto const id = static_cast<RowId>(i * step);
         forest.delete_rows({&id, 1}, kOneThread, {});
     }
 }
@@ -102,25 +124,37 @@ void print_kind() {
 #endif
 }
 
+void run_classification(std::string_view phase) {
+    TableRows const rows = rows_from(0, kRows, Criterion::gini);
+    // Made in every phase, so that it is counted in none but the first.
+    TableRows const probes = rows_from(kRows, kRows, Criterion::gini);
+    auto const forest = fitted_forest(rows, Criterion::gini);
+    if (phase != "fit")
+        delete_rows(*forest, kDeletions);
+    if (phase == "predict")
+        std::printf("%.6f\n", predicted(*forest, probes));
+}
+
+void run_regression(std::string_view phase) {
+    TableRows const rows = rows_from(0, kRegressionRows, Criterion::squared_error);
+    auto const forest = fitted_forest(rows, Criterion::squared_error);
+    if (phase == "regression-delete")
+        delete_rows(*forest, kRegressionDeletions);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     std::string_view const phase = argc > 1 ? argv[1] : "";
     if (phase == "kind") {
         print_kind();
-        return 0;
-    }
-    if (phase != "fit" && phase != "delete" && phase != "predict") {
-        std::fputs("usage: workload fit|delete|predict|kind\n", stderr);
+    } else if (phase == "fit" || phase == "delete" || phase == "predict") {
+        run_classification(phase);
+    } else if (phase == "regression-fit" || phase == "regression-delete") {
+        run_regression(phase);
+    } else {
+        std::fputs("usage: workload fit|delete|predict|regression-fit|regression-delete|kind\n", stderr);
         return 2;
     }
-    auto const forest = empty_forest();
-    TableRows const rows = rows_from(0, kRows);
-    TableRows const probes =
-        rows_from(kRows, kRows);  // made in every phase, so that it is counted in none but the first
-    forest->fit(rows.ids, rows.matrix(), rows.votes, kOneThread, {});
-    if (phase != "fit")
-        delete_rows(*forest);
-    if (phase == "predict")
-        std::printf("%.6f\n", predicted(*forest, probes));
+    return 0;
 }

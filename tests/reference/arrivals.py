@@ -18,10 +18,15 @@ class Window(NamedTuple):
     m: int
 
 
+def ceil_log2(size: float) -> int:
+    """The smallest integer e with 2^e >= size, for a size above 0."""
+    fraction, exponent = math.frexp(size)  # size = fraction * 2^exponent, 0.5 <= fraction < 1
+    return exponent - 1 if fraction == 0.5 else exponent
+
+
 def window_of(lo: float, hi: float) -> Window:
     """The window that the arrivals of the range [lo, hi) are drawn from."""
-    fraction, exponent = math.frexp(hi - lo)  # hi - lo = fraction * 2^exponent, 0.5 <= fraction < 1
-    e = exponent - 1 if fraction == 0.5 else exponent
+    e = ceil_log2(hi - lo)
     return Window(e, math.floor(lo / math.ldexp(1.0, e)))
 
 

@@ -1,7 +1,11 @@
-"""Trees as functions of parameters, seed and rows (docs/algorithm.md, 2.1, 2.3, 2.4 and 2.8)."""
+"""Trees as functions of parameters, seed and rows (docs/algorithm.md, 2.1, 2.3, 2.4 and 2.10).
+
+The target of a row is its class or, in regression, the integer z of 2.10. Trees count the rows of each target either
+way; what the counts of z are added up to is left to scores, predictions and fingerprints.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,6 +41,11 @@ class ReferenceParams:
     class_weights: dict | None = None
     """The integer W_y of each label; None if all of them are 1."""
 
+    @property
+    def has_classes(self) -> bool:
+        """Whether the forest is a classifier: targets are classes, not numbers."""
+        return self.criterion != "squared_error"
+
 
 class Rows(NamedTuple):
     """Rows in ascending order of their ids."""
@@ -50,11 +59,11 @@ class Rows(NamedTuple):
         """The rows for which `chosen` holds."""
         return Rows(self.ids[chosen], self.X[chosen], self.y[chosen], self.weights[chosen])
 
-    def class_counts(self) -> Counter:
-        """The number of rows of each class that has any; a row of weight w counts as w rows."""
+    def counts(self) -> Counter:
+        """The number of rows of each target that has any; a row of weight w counts as w rows."""
         counts: Counter = Counter()
-        for label, weight in zip(self.y.tolist(), self.weights.tolist(), strict=True):
-            counts[label] += weight
+        for target, weight in zip(self.y.tolist(), self.weights.tolist(), strict=True):
+            counts[target] += weight
         return counts
 
 
@@ -85,7 +94,7 @@ Node = Leaf | Split
 
 @dataclass(frozen=True)
 class Record:
-    """One node as `DareForestClassifier.tree_nodes` tells of it."""
+    """One node as `tree_nodes` of a forest tells of it."""
 
     kind: str
     depth: int
@@ -98,7 +107,10 @@ class Record:
 def fit_reference(
     params: ReferenceParams, ids: np.ndarray, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
 ) -> list[Node]:
-    """The roots of all trees of the forest of these rows; without weights each row counts once."""
+    """The roots of all trees of the forest of these rows, with y = z in regression.
+
+    Without weights each row counts once.
+    """
     rows = counted_rows(ids, X, y, np.ones(len(ids), int) if weights is None else weights)
     trees_of = [trees_of_row(params, row_id) for row_id in rows.ids.tolist()]
     roots = []
@@ -126,14 +138,14 @@ def build_node(params: ReferenceParams, rows: Rows, depth: int, key: int) -> Nod
     """Node(D, depth, key) of 2.4."""
     best = chosen_split(params, rows, depth, key)
     if best is None:
-        return Leaf(depth, rows.class_counts(), tuple(rows.ids.tolist()))
+        return Leaf(depth, rows.counts(), tuple(rows.ids.tolist()))
     goes_left = rows.X[:, best.attribute] <= best.threshold
     return Split(
         kind="random" if depth < params.random_depth else "greedy",
         depth=depth,
         attribute=best.attribute,
         threshold=best.threshold,
-        counts=rows.class_counts(),
+        counts=rows.counts(),
         left=build_node(params, rows.where(goes_left), depth + 1, H(key, LEFT)),
         right=build_node(params, rows.where(~goes_left), depth + 1, H(key, RIGHT)),
     )
@@ -141,7 +153,7 @@ def build_node(params: ReferenceParams, rows: Rows, depth: int, key: int) -> Nod
 
 def chosen_split(params: ReferenceParams, rows: Rows, depth: int, key: int) -> Candidate | None:
     """The best of the considered splits, or None for a leaf."""
-    counts = rows.class_counts()
+    counts = rows.counts()
     if depth == params.max_depth or counts.total() < params.min_samples_split or len(counts) <= 1:
         return None
     considered = considered_splits(params, rows, depth, key)
@@ -149,7 +161,7 @@ def chosen_split(params: ReferenceParams, rows: Rows, depth: int, key: int) -> C
     scored = []
     for candidate, its_noise in zip(considered, noises, strict=True):
         goes_left = rows.X[:, candidate.attribute] <= candidate.threshold
-        left, right = rows.where(goes_left).class_counts(), rows.where(~goes_left).class_counts()
+        left, right = rows.where(goes_left).counts(), rows.where(~goes_left).counts()
         if min(left.total(), right.total()) >= params.min_samples_leaf:
             score = SCORES[params.criterion](weighed(params, left), weighed(params, right)) + its_noise
             scored.append((score, candidate.rank, candidate.attribute, candidate.threshold, candidate))
@@ -162,7 +174,7 @@ def noises_of(params: ReferenceParams, rows: Rows, key: int, considered: list[Ca
     lowest: dict[tuple[int, bytes], int] = {}
     for part, candidate in zip(parts, considered, strict=True):
         lowest[part] = min(candidate.rank, lowest.get(part, candidate.rank))
-    counts = rows.class_counts()
+    counts = rows.counts()
     sizes = (counts.total(), weighed(params, counts).total())
     return [noise(params.stability, params.criterion, *sizes, (key, part[0], lowest[part])) for part in parts]
 
@@ -186,7 +198,7 @@ def greedy_candidates(params: ReferenceParams, rows: Rows, key: int, attribute: 
     """The candidates of one attribute at a greedy node."""
     column = rows.X[:, attribute]
     if params.candidates == "valid":
-        return sampled_candidates(key, attribute, column, rows.y, params.n_thresholds, rows.weights)
+        return sampled_candidates(key, attribute, column, rows.y, params.n_thresholds, rows.weights, params.has_classes)
     assert params.n_thresholds is not None
     return uniform_candidates(key, attribute, column, params.n_thresholds)
 
@@ -199,27 +211,3 @@ def preorder(node: Node) -> Iterator[Record]:
     yield Record(node.kind, node.depth, node.attribute, node.threshold, dict(node.counts), ())
     yield from preorder(node.left)
     yield from preorder(node.right)
-
-
-def leaf_of(node: Node, x: np.ndarray) -> Leaf:
-    """The leaf that the values x reach."""
-    while isinstance(node, Split):
-        node = node.left if x[node.attribute] <= node.threshold else node.right
-    return node
-
-
-def predict_proba(params: ReferenceParams, trees: Sequence[Node], X: np.ndarray, classes: Sequence) -> np.ndarray:
-    """The mean class shares of the leaves reached, over the trees that hold rows."""
-    holding_rows = [tree for tree in trees if tree.counts]
-    shares = np.zeros((len(X), len(classes)))
-    for tree in holding_rows:
-        for i, x in enumerate(X):
-            counts = weighed(params, leaf_of(tree, x).counts)
-            shares[i] += [counts[label] / counts.total() for label in classes]
-    return shares / len(holding_rows)
-
-
-def predict(params: ReferenceParams, trees: Sequence[Node], X: np.ndarray) -> list:
-    """The class with the highest share; ties go to the lower label."""
-    labels = sorted({label for tree in trees for label in tree.counts})
-    return [labels[int(np.argmax(shares))] for shares in predict_proba(params, trees, X, labels)]

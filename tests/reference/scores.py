@@ -1,9 +1,13 @@
-"""How good a split is, given W_y * n_y of both sides; lower is better (docs/algorithm.md, 2.7)."""
+"""How good a split is, lower is better (docs/algorithm.md, 2.7 and 2.10).
+
+Given are W_y * n_y of both sides, or the rows of each z in regression.
+"""
 
 import math
 from collections import Counter
 
 from reference.hashing import STABLE, H
+from reference.targets import sums_of
 
 LOG2_DIGITS = 28
 
@@ -40,14 +44,21 @@ def entropy(left: Counter, right: Counter) -> float:
     return float(sum(sides))
 
 
-SCORES = {"gini": gini, "entropy": entropy}
+def squared_error(left: Counter, right: Counter) -> float:
+    """The rows of both sides times what the split takes off their sum of squared errors, times -1."""
+    (n_left, sum_left), (n_right, sum_right) = sums_of(left), sums_of(right)
+    a = float((n_left + n_right) * sum_left - n_left * (sum_left + sum_right))  # an exact integer, rounded once
+    return -((a * a) / (float(n_left) * float(n_right)))
+
+
+SCORES = {"gini": gini, "entropy": entropy, "squared_error": squared_error}
 UNITS = {"gini": math.ldexp(0.6931471805599453, -LOG2_DIGITS), "entropy": 0.6931471805599453}
 MIN_STABLE_ROWS = 1000
 
 
 def noise(stability: float, criterion: str, n_rows: int, n_weighed: int, name: tuple[int, int, int]) -> float:
     """What is added to the score of the candidate that (key, attribute, rank) name: a Gumbel variable times -1."""
-    if n_rows < MIN_STABLE_ROWS:
+    if stability == 0 or n_rows < MIN_STABLE_ROWS:
         return 0.0
     key, attribute, rank = name
     part = H(key, STABLE, attribute, rank) >> 52

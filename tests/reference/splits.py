@@ -1,4 +1,7 @@
-"""Which attributes and thresholds a node considers (docs/algorithm.md, 2.4 to 2.6)."""
+"""Which attributes and thresholds a node considers (docs/algorithm.md, 2.4 to 2.6).
+
+The targets y are classes or, in regression, the integers z of 2.10.
+"""
 
 import math
 from collections import Counter
@@ -43,16 +46,16 @@ def midpoint(u: float, following: float) -> float:
     return u if t >= following else t + 0.0
 
 
-def labels_at(value: float, column: np.ndarray, y: np.ndarray) -> set:
-    """The classes of the rows that have this value."""
+def targets_at(value: float, column: np.ndarray, y: np.ndarray) -> set:
+    """The targets of the rows that have this value."""
     same = np.isnan(column) if math.isnan(value) else column == value
     return set(y[same].tolist())
 
 
 def valid_cuts(column: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
-    """Every (u, next(u)) but those with all rows at both values of one class."""
+    """Every (u, next(u)) but those with all rows at both values of one target."""
     values = distinct_values(column).tolist()
-    groups = [(value, labels_at(value, column, y)) for value in values]
+    groups = [(value, targets_at(value, column, y)) for value in values]
     return [(u, v) for (u, at_u), (v, at_v) in pairwise(groups) if len(at_u | at_v) > 1]
 
 
@@ -67,13 +70,20 @@ def dominant_class(key: int, y: np.ndarray, weights: np.ndarray) -> object | Non
 
 
 def sampled_candidates(
-    key: int, attribute: int, column: np.ndarray, y: np.ndarray, k: int | None, weights: np.ndarray | None = None
+    key: int,
+    attribute: int,
+    column: np.ndarray,
+    y: np.ndarray,
+    k: int | None,
+    weights: np.ndarray | None = None,
+    has_classes: bool = True,
 ) -> list[Candidate]:
     """The k valid candidates of lowest rank (all, for None), by rank; without weights each row counts once."""
-    dominant = dominant_class(key, y, np.ones(len(y), int) if weights is None else weights)
+    counting = np.ones(len(y), int) if weights is None else weights
+    dominant = dominant_class(key, y, counting) if has_classes else None
 
     def rank(u: float, following: float) -> int:
-        if dominant is None or labels_at(u, column, y) != {dominant}:
+        if dominant is None or targets_at(u, column, y) != {dominant}:
             return R(H(key, CANDIDATE, attribute), bits(u))
         return R(H(key, CANDIDATE_BELOW, attribute), bits(following))
 

@@ -1,6 +1,7 @@
 """Damaged model files, most of them with repaired checksums: each is refused as a corrupt model, or is a sound forest.
 
     python tests/torture/files.py --mutants 1000000
+    python tests/torture/files.py --mutants 20000 --models regression "frozen regression"
 
 Half of the mutants change bytes, numbers and sections at random, half put odd values into the descriptions. What loads
 must be consistent, predict, and come back from being saved; every fourth one is deleted from and added to as well. No
@@ -25,7 +26,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from file_format import container, sections_of
-from mutants import EVERY_MODEL, FORESTS, JSON_SECTIONS, ODD_TEXTS, is_refused, places, random_mutants, with_text_at
+from mutants import (
+    EVERY_MODEL,
+    FORESTS,
+    JSON_SECTIONS,
+    ODD_TEXTS,
+    is_refused,
+    places,
+    random_mutants,
+    reader_of_forest,
+    with_text_at,
+)
 from tampering import outcome
 
 MOST_MEGABYTES = 600  # of a process that has loaded mutants only
@@ -33,11 +44,11 @@ MOST_SECONDS = 2.0  # of work for one mutant
 PER_TASK = 2_000
 
 
-def described(n_files: int, seed: int) -> Iterator[tuple[str, bytes]]:
+def described(n_files: int, seed: int, sound: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
     """Files in which one or two parts of descriptions are odd."""
     rng = random.Random(seed)
     for _ in range(n_files):
-        which, data = rng.choice(list(EVERY_MODEL.items()))
+        which, data = rng.choice(list(sound.items()))
         sections = sections_of(data)
         for _ in range(rng.choice([1, 1, 2])):
             i = rng.choice([i for i, (name, _) in enumerate(sections) if name in JSON_SECTIONS])
@@ -50,17 +61,18 @@ def described(n_files: int, seed: int) -> Iterator[tuple[str, bytes]]:
         yield which, container(sections)
 
 
-def run(task: tuple[int, int]) -> Counter[str]:
-    """What became of a number of mutants; one that breaks something is kept."""
-    seed, n_files = task
+def run(task: tuple[int, int, list[str]]) -> Counter[str]:
+    """What became of a number of mutants of these models; one that breaks something is kept."""
+    seed, n_files, models = task
+    sound = {which: EVERY_MODEL[which] for which in models}
     counts: Counter[str] = Counter()
-    halves = random_mutants(n_files // 2, seed, EVERY_MODEL), described(n_files - n_files // 2, seed)
+    halves = random_mutants(n_files // 2, seed, sound), described(n_files - n_files // 2, seed, sound)
     for number, (which, data) in enumerate(itertools.chain(*halves)):
         begin = time.process_time()
         try:
             is_bad = is_refused(which, data)
             if not is_bad and which in FORESTS:
-                assert outcome(data, updates=number % 4 == 0) is None
+                assert outcome(data, updates=number % 4 == 0, reader=reader_of_forest(which)) is None
             assert time.process_time() - begin < MOST_SECONDS, "it took too long"
             assert megabytes() < MOST_MEGABYTES, "it took too much memory"
         except BaseException as error:
@@ -82,10 +94,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mutants", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--models", nargs="+", choices=EVERY_MODEL, default=list(EVERY_MODEL))
     arguments = parser.parse_args()
     begin, counts = time.monotonic(), Counter[str]()
     n_tasks = -(-arguments.mutants // PER_TASK)
-    tasks = [(arguments.seed + number, PER_TASK) for number in range(n_tasks)]
+    tasks = [(arguments.seed + number, PER_TASK, arguments.models) for number in range(n_tasks)]
     with multiprocessing.get_context("spawn").Pool() as pool:
         for done in pool.imap_unordered(run, tasks):
             counts += done

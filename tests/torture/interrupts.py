@@ -8,6 +8,7 @@ Signals are real: a timer of the system raises KeyboardInterrupt in the middle o
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import signal
 import sys
@@ -21,27 +22,28 @@ from typing import Any
 import numpy as np
 
 import deciduous
-from deciduous import DareForestClassifier
+from deciduous import DareForestClassifier, DareForestRegressor
 
 N_ROWS = 3_000
 OPTIONS: dict[str, Any] = {"n_estimators": 3, "max_depth": 6, "n_thresholds": 3, "random_state": 1, "n_jobs": 2}
+Forest = DareForestClassifier | DareForestRegressor
 Rows = dict[str, tuple[int, str]]  # by name: the number that its values follow from, and to whom it belongs
 
 
 def arguments_of(rows: Rows) -> dict[str, Any]:
-    """Rows as `fit`, `add` and `update` take them; values and labels are functions of the number."""
+    """Rows as `fit`, `add` and `update` take them; values and labels, or targets, are functions of the number."""
     numbers = np.array([number for number, _ in rows.values()], dtype=np.float64)
     X = np.stack([np.sin(numbers), numbers % 17, numbers % 5], axis=1).astype(np.float32)
     people = [who for _, who in rows.values()]
     return {"X": X, "y": (numbers.astype(int) * 7) % 3, "ids": list(rows), "subjects": people}
 
 
-def fitted(rows: Rows) -> DareForestClassifier:
+def fitted(kind: type[Forest], rows: Rows) -> Forest:
     """A fresh fit of rows."""
-    return DareForestClassifier(**OPTIONS).fit(**arguments_of(rows))
+    return kind(**OPTIONS).fit(**arguments_of(rows))
 
 
-def is_forest_of(forest: DareForestClassifier, rows: Rows) -> bool:
+def is_forest_of(forest: Forest, rows: Rows) -> bool:
     """Whether rows, names, subjects and trees are all those of a fresh fit."""
     if sorted(forest.ids_) != sorted(rows):
         return False
@@ -52,7 +54,7 @@ def is_forest_of(forest: DareForestClassifier, rows: Rows) -> bool:
     for who in random.sample(sorted(by_person), 5):
         assert sorted(forest.ids_of([who])) == sorted(by_person[who])
     assert forest.check()
-    return forest.fingerprint() == fitted(rows).fingerprint()
+    return forest.fingerprint() == fitted(type(forest), rows).fingerprint()
 
 
 class Interrupted:
@@ -87,11 +89,11 @@ class Interrupted:
 class History:
     """One forest and its file, changed and interrupted many times."""
 
-    def __init__(self, interrupted: Interrupted, rng: random.Random, folder: Path) -> None:
+    def __init__(self, kind: type[Forest], interrupted: Interrupted, rng: random.Random, folder: Path) -> None:
         self.interrupted, self.rng, self.folder = interrupted, rng, folder
         self.next_number = 0
         self.present = self.fresh_rows(N_ROWS)
-        self.forest = fitted(self.present)
+        self.forest = fitted(kind, self.present)
         self.path = folder / "a.forest"
         self.forest.save(self.path)
         self.stored = self.present
@@ -167,9 +169,10 @@ def main() -> None:
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     interrupted = Interrupted(rng)
+    kinds = itertools.cycle([DareForestClassifier, DareForestRegressor])
     while interrupted.counts.total() < arguments.interrupts:
         with tempfile.TemporaryDirectory() as folder:
-            History(interrupted, rng, Path(folder)).run()
+            History(next(kinds), interrupted, rng, Path(folder)).run()
         print(f"{interrupted.counts.total()} of {arguments.interrupts} interrupts", file=sys.stderr)
     told = ", ".join(f"{n} of {what}" for what, n in sorted(interrupted.counts.items()))
     print(f"interrupts: {interrupted.counts.total()} ({told}), each left the state before or after")

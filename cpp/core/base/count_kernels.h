@@ -134,6 +134,34 @@ struct CountKernels {
                    [](Vector those, Vector here) { return Vectors::equal(those, here); });
     }
 
+    // Several vectors at a time, so that each bound is read once for all of them.
+    static void find_places_among(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
+                                  std::uint32_t* places) {
+        constexpr std::size_t kN = 4;
+        std::size_t i = 0;
+        for (; i + kN * kWidth <= n; i += kN * kWidth)
+            place_vectors<kN>(bounds, n_bounds, values + i, places + i);
+        for (; i < n; i += kWidth)
+            place_vectors<1>(bounds, n_bounds, values + i, places + i);
+    }
+
+    template <std::size_t kN>
+    static void place_vectors(Ordered const* bounds, std::size_t n_bounds, Ordered const* values,
+                              std::uint32_t* places) {
+        Vector those[kN];
+        Vector n_below[kN];
+        for (std::size_t i = 0; i < kN; ++i) {
+            those[i] = Vectors::load(values + i * kWidth);
+            n_below[i] = Vectors::all(0);
+        }
+        for (std::size_t bound = 0; bound < n_bounds; ++bound) {
+            Vector const here = Vectors::all(bounds[bound]);
+            for (std::size_t i = 0; i < kN; ++i)
+                n_below[i] = Vectors::more_where(Vectors::greater(those[i], here), n_below[i]);
+        }
+        std::memcpy(places, n_below, sizeof n_below);
+    }
+
     static std::uint64_t find_varying(std::uint64_t const* words, std::size_t n) {
         std::uint64_t varying = 0;
         for (std::size_t i = 0; i < n; ++i)
@@ -162,6 +190,15 @@ struct CountKernels {
         std::uint32_t const rest = (1U << (n - i)) - 1;
         return static_cast<std::uint32_t>(
             n_set + std::popcount(Vectors::test_words(words + i, std::uint64_t{1} << bit) & rest));
+    }
+
+    static std::int64_t sum_where_bit(std::uint64_t const* words, std::int64_t const* numbers, std::size_t n,
+                                      unsigned bit, bool is_wanted) {
+        std::uint64_t const flip = is_wanted ? 0 : 1;
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            sum += numbers[i] & -static_cast<std::int64_t>((words[i] >> bit & 1) ^ flip);
+        return sum;
     }
 
     // Swaps the two quarters beside the diagonal of squares half, a quarter, an eighth... as wide.

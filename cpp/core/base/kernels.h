@@ -78,6 +78,11 @@ struct Set {
     void (*count_equal)(Ordered const* wanted, std::size_t n_wanted, Ordered const* values, std::size_t n,
                         std::uint32_t* counts);
 
+    // For each of n values, how many of some bounds it is above. There is room for kLanes more, and as many are behind
+    // the values.
+    void (*find_places_among)(Ordered const* bounds, std::size_t n_bounds, Ordered const* values, std::size_t n,
+                              std::uint32_t* places);
+
     // rank(key, float_bits(value)) of each value, as to_ordered has it.
     void (*rank_values)(Ordered const* values, std::size_t n, Key key, Ordered* ranks);
 
@@ -132,6 +137,10 @@ struct Set {
     // behind them.
     void (*count_bit)(std::uint64_t const* words, std::uint32_t const* ends, std::size_t n_classes, unsigned bit,
                       std::uint32_t* counts);
+
+    // The sum of those of n numbers whose word has this bit, if it is wanted, or does not have it.
+    std::int64_t (*sum_where_bit)(std::uint64_t const* words, std::int64_t const* numbers, std::size_t n, unsigned bit,
+                                  bool is_wanted);
 
     // Of 64 words, makes bit j of word i bit i of word j.
     void (*transpose)(std::uint64_t* square);

@@ -5,7 +5,7 @@
 
 namespace deciduous {
 
-enum class Criterion : std::uint8_t { gini, entropy };
+enum class Criterion : std::uint8_t { gini, entropy, squared_error };
 enum class CandidateScheme : std::uint8_t { valid, uniform };
 
 inline constexpr std::uint32_t kAllThresholds = 0;  // Params::n_thresholds: no sampling
@@ -25,6 +25,14 @@ struct Params {
     Criterion criterion = Criterion::gini;
     double stability = 0;
     std::uint64_t seed = 0;
+
+    [[nodiscard]] bool is_regression() const { return criterion == Criterion::squared_error; }
+};
+
+// What the targets of a regression forest in fixed point stand for: offset + 2^exponent times the number.
+struct TargetScale {
+    std::int32_t exponent = 0;
+    double offset = 0;
 };
 
 }  // namespace deciduous

@@ -11,6 +11,7 @@ struct Tuning {
     std::uint32_t min_cached_rows = 24;
     // Nor do splits whose statistics would take more memory than this for each of their rows.
     std::uint32_t max_bytes_per_row = 6;
+    std::uint32_t max_bytes_per_row_with_target = 12;
     // Valid candidates cached beyond the k sampled ones, so that an invalidated one has a successor at hand.
     std::uint32_t reserve = 1;
 
@@ -40,6 +41,8 @@ struct Tuning {
     // Sorting the rows takes about as long as looking so many candidates up in them, or one for so many rows.
     std::uint32_t look_ups_per_sort = 80;
     std::uint32_t rows_per_look_up = 10;
+    // In a regression forest candidates are looked up in the rows where there are at least this many for each.
+    std::uint32_t rows_per_target_look_up = 20;
     // Codes of a column are counted where there are at least this many rows for each.
     std::uint32_t rows_per_code = 2;
 

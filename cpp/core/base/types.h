@@ -16,10 +16,21 @@ using Count = std::uint32_t;      // number of rows by weight; a forest holds fe
 using NodeIndex = std::uint32_t;  // position in a tree's node array
 using Key = std::uint64_t;        // hash that names a node, see hash.h
 
-// What a row adds to class counts: a row of weight 3 counts as three rows of its class.
+// The target of a row of a regression forest in fixed point (docs/algorithm.md, 2.10), and sums of them: fewer than
+// 2^30 rows times 2^40.
+using Target = std::int64_t;
+__extension__ using TargetSum = __int128;
+
+inline constexpr Target kMaxTarget = Target{1} << 40;
+
+// What a row adds to the counts of a node: a row of weight 3 counts as three rows of its class. In a regression forest
+// all rows are of one class, and have a target.
 struct WeightedLabel {
     Label label;
     Count weight;
+    Target target = 0;
+
+    [[nodiscard]] TargetSum weighted_target() const { return static_cast<TargetSum>(weight) * target; }
 };
 
 // A value is the order-preserving image of a float32 in 32-bit integers: comparisons, sorting and packing are integer

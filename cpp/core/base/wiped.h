@@ -45,4 +45,16 @@ struct WipingAllocator {
 template <typename T>
 using WipedVector = std::vector<T, WipingAllocator<T>>;
 
+// Overwrites all that was ever in its memory. Little of it is kept for the next use: more of it, which one large call
+// took, would be overwritten after every small one.
+template <typename T>
+void wipe_and_clear(WipedVector<T>& things) {
+    constexpr std::size_t kMostKept = std::size_t{1} << 16;  // bytes
+    if (things.capacity() * sizeof(T) > kMostKept)
+        WipedVector<T>().swap(things);
+    things.resize(things.capacity());
+    wipe(things.data(), things.size());
+    things.clear();
+}
+
 }  // namespace deciduous

@@ -18,13 +18,8 @@ void ChangedRows::take(Dataset const& data, std::span<Slot const> slots, std::si
 }
 
 void ChangedRows::forget() noexcept {
-    if (rows_.size() > kFewChanges) {
-        give_back(rows_);
-        give_back(values_);
-    }
-    wipe(values_.data(), values_.size());
-    values_.clear();
-    rows_.clear();
+    wipe_and_clear(values_);
+    wipe_and_clear(rows_);
 }
 
 void apply_to_counts(std::span<Count> counts, Changes const& changes) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "base/types.h"
 #include "base/wiped.h"
@@ -21,6 +20,8 @@ struct ChangedRow {
         return values != nullptr ? values[attribute] : data.value(slot, attribute);
     }
 };
+
+using ChangedRowList = WipedVector<ChangedRow>;  // a target tells who a row was
 
 // The memory of so many changes is kept from one update to the next.
 inline constexpr std::size_t kFewChanges = 64;
@@ -50,7 +51,7 @@ public:
     void forget() noexcept;
 
 private:
-    std::vector<ChangedRow> rows_;
+    ChangedRowList rows_;
     WipedVector<Value> values_;
 };
 

@@ -36,6 +36,8 @@ void Dataset::require_insertable(std::span<RowId const> ids, std::span<WeightedL
             throw InvalidArgument("There is no class " + std::to_string(vote.label) + ".");
         if (vote.weight == 0)
             throw InvalidArgument("A row must have a positive weight.");
+        if (vote.target < -kMaxTarget || vote.target > kMaxTarget)
+            throw InvalidArgument("The target " + std::to_string(vote.target) + " in fixed point is beyond 2^40.");
         total += vote.weight;
     }
     if (total >= kMaxRows)
@@ -70,6 +72,8 @@ std::vector<Slot> Dataset::insert(std::span<RowId const> ids, Matrix const& rows
         total_weight_ += votes[i].weight;
         ids_[slots[i]] = ids[i];
         labels_[slots[i]] = votes[i].label;
+        if (has_targets_)
+            targets_[slots[i]] = votes[i].target;
         index_.insert(slots[i], ids_);
     }
     set_weights(slots, votes);
@@ -148,6 +152,8 @@ void Dataset::erase(std::span<Slot const> slots) noexcept {
         index_.erase(slot, ids_);
         ids_[slot] = kClearedId;
         labels_[slot] = kClearedLabel;
+        if (has_targets_)
+            targets_[slot] = 0;
         row_bits_.clear(slot);
         if (!weights_.empty())
             weights_[slot] = 1;
@@ -157,7 +163,7 @@ void Dataset::erase(std::span<Slot const> slots) noexcept {
 
 Dataset Dataset::compacted() const {
     std::vector<Slot> const used = slots();
-    Dataset compact(schema_, tuning_);
+    Dataset compact(schema_, tuning_, has_targets_);
     for (std::size_t column = 0; column < columns_.size(); ++column)
         compact.columns_[column] = columns_[column].picked(used);
     auto const pick = [&used](auto const& all) {
@@ -168,6 +174,7 @@ Dataset Dataset::compacted() const {
     };
     compact.ids_ = pick(ids_);
     compact.labels_ = pick(labels_);
+    compact.targets_ = pick(targets_);
     if (std::ranges::any_of(used, [this](Slot slot) { return vote(slot).weight != 1; }))
         compact.weights_ = pick(weights_);
     compact.index_.reserve(used.size(), compact.ids_);
@@ -195,6 +202,8 @@ void Dataset::reserve(std::size_t n_rows, std::span<WeightedLabel const> votes) 
     std::size_t const n_slots_needed = n_slots() + n_rows - std::min(n_rows, free_slots_.size());
     make_room(ids_, n_slots_needed);
     make_room(labels_, n_slots_needed);
+    if (has_targets_)
+        make_room(targets_, n_slots_needed);
     if (!weights_.empty() || std::ranges::any_of(votes, [](WeightedLabel vote) { return vote.weight != 1; }))
         make_room(weights_, n_slots_needed);
     for (Column& column : columns_)
@@ -214,6 +223,8 @@ std::vector<Slot> Dataset::take_slots(std::size_t n) {
     std::size_t const n_slots_needed = n_slots() + n - n_reused;
     ids_.resize(n_slots_needed, kClearedId);
     labels_.resize(n_slots_needed, kClearedLabel);
+    if (has_targets_)
+        targets_.resize(n_slots_needed, 0);
     for (Column& column : columns_)
         column.resize(n_slots_needed);
     return slots;
@@ -233,8 +244,8 @@ std::vector<Slot> Dataset::slots() const {
 
 std::size_t Dataset::memory() const {
     std::size_t bytes = labels_.capacity() * sizeof(Label) + weights_.capacity() * sizeof(Count) +
-                        ids_.capacity() * sizeof(RowId) + row_bits_.memory() + index_.memory() +
-                        free_slots_.capacity() * sizeof(Slot);
+                        targets_.capacity() * sizeof(Target) + ids_.capacity() * sizeof(RowId) + row_bits_.memory() +
+                        index_.memory() + free_slots_.capacity() * sizeof(Slot);
     for (Column const& column : columns_)
         bytes += column.memory();
     return bytes;
@@ -268,6 +279,8 @@ std::vector<std::uint8_t> Dataset::raw_bytes() const {
         column.append_raw_bytes(bytes);
     auto const* begin = reinterpret_cast<std::uint8_t const*>(ids_.data());
     bytes.insert(bytes.end(), begin, begin + ids_.size() * sizeof(RowId));
+    auto const* targets = reinterpret_cast<std::uint8_t const*>(targets_.data());
+    bytes.insert(bytes.end(), targets, targets + targets_.size() * sizeof(Target));
     auto const* bits = reinterpret_cast<std::uint8_t const*>(row_bits_.all().data());
     bytes.insert(bytes.end(), bits, bits + row_bits_.all().size_bytes());
     return bytes;

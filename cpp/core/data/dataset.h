@@ -19,14 +19,15 @@ namespace deciduous {
 
 class Dataset {
 public:
-    Dataset(Schema schema, Tuning const& tuning)
+    Dataset(Schema schema, Tuning const& tuning, bool has_targets = false)
         : schema_(std::move(schema)),
           tuning_(tuning),
+          has_targets_(has_targets),
           columns_(schema_.n_columns(), Column(tuning.max_codes)),
           row_bits_(schema_, tuning.max_categories_with_bits) {}
 
     // Throws InvalidArgument unless these rows can be inserted once those in `leaving` slots (ascending) are gone: ids
-    // new and distinct, classes known, weights positive and not too large in sum.
+    // new and distinct, classes known, targets in their range, weights positive and not too large in sum.
     void require_insertable(std::span<RowId const> ids, std::span<WeightedLabel const> votes, std::size_t n_classes,
                             std::span<Slot const> leaving = {}) const;
 
@@ -95,9 +96,13 @@ public:
         return source.value(columns_[source.column][slot]);
     }
 
-    [[nodiscard]] WeightedLabel vote(Slot slot) const { return {labels_[slot], weights_.empty() ? 1 : weights_[slot]}; }
+    [[nodiscard]] WeightedLabel vote(Slot slot) const {
+        return {labels_[slot], weights_.empty() ? 1 : weights_[slot], has_targets_ ? targets_[slot] : 0};
+    }
     [[nodiscard]] std::span<Label const> labels() const { return labels_; }
     [[nodiscard]] std::span<Count const> weights() const { return weights_; }  // empty if all of them are 1
+    [[nodiscard]] bool has_targets() const { return has_targets_; }            // as in a regression forest
+    [[nodiscard]] std::span<Target const> targets() const { return targets_; }
     [[nodiscard]] RowId id(Slot slot) const { return ids_[slot]; }
 
     [[nodiscard]] Attribute n_attributes() const { return schema_.n_attributes(); }
@@ -122,10 +127,12 @@ private:
 
     Schema schema_;
     Tuning tuning_;
+    bool has_targets_;
     std::vector<Column> columns_;
     RowBits row_bits_;
     WipedVector<Label> labels_;
-    WipedVector<Count> weights_;  // empty while all of them are 1
+    WipedVector<Count> weights_;   // empty while all of them are 1
+    WipedVector<Target> targets_;  // empty unless there are any
     WipedVector<RowId> ids_;
     IdIndex index_;
     std::vector<Slot> free_slots_;

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "predict/leaf_values.h"
+
 namespace deciduous {
 
 namespace {
@@ -44,15 +46,8 @@ private:
 
     Digest leaf_digest(Node const& node) {
         ++n_nodes_hashed_;
-        auto const counts = tree_.counts(node);
         Blake2b hasher;
-        hasher.update_number(std::uint8_t{0});
-        auto const present = present_classes(counts, class_keys_);
-        hasher.update_number(static_cast<std::uint32_t>(present.size()));
-        for (Label const y : present) {
-            hasher.update(class_keys_[y]);
-            hasher.update_number(std::uint64_t{counts[y]});
-        }
+        data_.has_targets() ? update_targets(node, hasher) : update_classes(node, hasher);
         ids_.clear();
         for (Slot const slot : tree_.rows(node))
             ids_.push_back(data_.id(slot));
@@ -61,6 +56,25 @@ private:
         for (RowId const id : ids_)
             hasher.update_number(id);
         return hasher.finish();
+    }
+
+    void update_classes(Node const& node, Blake2b& hasher) const {
+        auto const counts = tree_.counts(node);
+        hasher.update_number(std::uint8_t{0});
+        auto const present = present_classes(counts, class_keys_);
+        hasher.update_number(static_cast<std::uint32_t>(present.size()));
+        for (Label const y : present) {
+            hasher.update(class_keys_[y]);
+            hasher.update_number(std::uint64_t{counts[y]});
+        }
+    }
+
+    void update_targets(Node const& node, Blake2b& hasher) const {
+        TargetSum const sum = sum_of_targets(data_, tree_.rows(node));
+        hasher.update_number(std::uint8_t{3});
+        hasher.update_number(std::uint64_t{tree_.counts(node)[0]});
+        hasher.update_number(static_cast<std::uint64_t>(sum));
+        hasher.update_number(static_cast<std::uint64_t>(sum >> 64));
     }
 
     Digest split_digest(Node const& node) {
@@ -89,14 +103,32 @@ TreeDigest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const
     return TreeHasher(tree, data, class_keys).run();
 }
 
+namespace {
+
+// Begins the digest of a forest of so many trees.
+void begin(Blake2b& hasher, std::string_view header, Dataset const& data, std::size_t n_trees) {
+    hasher.update({reinterpret_cast<std::uint8_t const*>(header.data()), header.size()});
+    hasher.update_number(data.n_attributes());
+    hasher.update_number(static_cast<std::uint32_t>(n_trees));
+    hasher.update_number(std::uint64_t{data.n_rows()});
+}
+
+}  // namespace
+
+Digest regression_digest(Dataset const& data, TargetScale const& scale, std::span<Digest const> trees) {
+    Blake2b hasher;
+    begin(hasher, "deciduous-regression-1", data, trees.size());
+    hasher.update_number(scale.exponent);
+    hasher.update_number(scale.offset);
+    for (Digest const& tree : trees)
+        hasher.update(tree);
+    return hasher.finish();
+}
+
 Digest forest_digest(Dataset const& data, std::span<Count const> totals, std::span<ClassKey const> class_keys,
                      std::span<Digest const> trees) {
-    constexpr std::string_view kHeader = "deciduous-forest-2";
     Blake2b hasher;
-    hasher.update({reinterpret_cast<std::uint8_t const*>(kHeader.data()), kHeader.size()});
-    hasher.update_number(data.n_attributes());
-    hasher.update_number(static_cast<std::uint32_t>(trees.size()));
-    hasher.update_number(std::uint64_t{data.n_rows()});
+    begin(hasher, "deciduous-forest-2", data, trees.size());
     auto const present = present_classes(totals, class_keys);
     hasher.update_number(static_cast<std::uint32_t>(present.size()));
     for (Label const y : present)

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/blake2b.h"
+#include "base/params.h"
 #include "data/dataset.h"
 #include "tree/tree.h"
 
@@ -26,5 +27,8 @@ struct TreeDigest {
 // The digest of the forest from those of its trees.
 [[nodiscard]] Digest forest_digest(Dataset const& data, std::span<Count const> totals,
                                    std::span<ClassKey const> class_keys, std::span<Digest const> trees);
+
+// The same for a regression forest.
+[[nodiscard]] Digest regression_digest(Dataset const& data, TargetScale const& scale, std::span<Digest const> trees);
 
 }  // namespace deciduous

@@ -61,6 +61,9 @@ template <typename T>
     return numbers;
 }
 
+// In place of the number of classes: every leaf has the mean of its targets.
+constexpr std::uint32_t kMeans = 0;
+
 }  // namespace
 
 // Which nodes split, and the leaf value of each leaf, of all trees in preorder. The splits are in that order already.
@@ -72,14 +75,14 @@ public:
         for (FrozenForest::FrozenTree const& tree : forest_.trees_)
             visit(tree.root);
         std::vector<Attribute> attributes;
-        std::vector<float> thresholds;
+        WipedVector<float> thresholds;
         for (Fork const& split : forest_.splits()) {
             attributes.push_back(split.attribute());
             thresholds.push_back(to_float(split.threshold));
         }
         ByteWriter out;
         out.write(static_cast<std::uint32_t>(forest_.n_attributes()));
-        out.write(static_cast<std::uint32_t>(forest_.n_classes_));
+        out.write(static_cast<std::uint32_t>(forest_.are_means_ ? kMeans : forest_.n_classes_));
         out.write(static_cast<std::uint32_t>(forest_.n_trees()));
         out.write(static_cast<std::uint32_t>(forest_.n_leaf_values()));
         out.write(std::uint64_t{forest_.n_nodes()});
@@ -113,22 +116,24 @@ class FrozenReader {
 public:
     explicit FrozenReader(std::span<std::uint8_t const> bytes) : in_(bytes) {}
 
-    FrozenForest run(Schema schema) {
+    FrozenForest run(Schema schema, bool are_means) {
         auto const n_attributes = in_.read<std::uint32_t>();
-        auto const n_classes = in_.read<std::uint32_t>();
+        auto const n_classes_or_means = in_.read<std::uint32_t>();
+        std::uint32_t const n_classes = are_means ? 1 : n_classes_or_means;
         auto const n_trees = in_.read<std::uint32_t>();
         auto const n_leaf_values = in_.read<std::uint32_t>();
         n_nodes_ = in_.read<std::uint64_t>();
-        if (n_attributes == 0 || n_classes == 0 || n_trees == 0 || n_leaf_values >= kLeafMark)
+        if (n_attributes == 0 || (n_classes_or_means == kMeans) != are_means || n_trees == 0 ||
+            n_leaf_values >= kLeafMark)
             throw CorruptData("it has " + std::to_string(n_trees) + " trees over " + std::to_string(n_attributes) +
                               " attributes with " + std::to_string(n_leaf_values) + " different leaves of " +
-                              std::to_string(n_classes) + " classes");
+                              std::to_string(n_classes_or_means) + " classes");
         if (n_attributes != schema.n_attributes())
             throw CorruptData("its trees are over " + std::to_string(n_attributes) + " attributes");
-        FrozenForest forest(std::move(schema), n_classes);
+        FrozenForest forest(std::move(schema), n_classes, are_means);
         auto const leaf_values = in_.read_array<double>(std::uint64_t{n_leaf_values} * n_classes);
         forest.leaf_values_.assign(leaf_values.begin(), leaf_values.end());
-        require_leaf_values(forest);
+        are_means ? require_means(forest) : require_shares(forest);
         read_nodes(forest, n_leaf_values);
         read_trees(forest, n_trees);
         forest.append_leaves();
@@ -136,7 +141,18 @@ public:
     }
 
 private:
-    static void require_leaf_values(FrozenForest const& forest) {
+    static void require_means(FrozenForest const& forest) {
+        constexpr auto kMost = static_cast<double>(kMaxTarget);
+        for (std::size_t i = 0; i < forest.n_leaf_values(); ++i) {
+            double const mean = forest.leaf_values_[i];
+            if (!(mean >= -kMost && mean <= kMost) || (mean == 0 && std::signbit(mean)))
+                throw CorruptData("the mean of a leaf is no target");
+            if (i > 0 && forest.leaf_values_[i - 1] >= mean)
+                throw CorruptData("its means are not in ascending order");
+        }
+    }
+
+    static void require_shares(FrozenForest const& forest) {
         constexpr auto kOne = std::bit_cast<std::uint64_t>(1.0);
         for (std::size_t i = 0; i < forest.n_leaf_values(); ++i) {
             auto const shares = forest.leaf_value(i);
@@ -226,8 +242,8 @@ WipedVector<std::uint8_t> write_frozen(FrozenForest const& forest) {
     return FrozenWriter(forest).run();
 }
 
-FrozenForest read_frozen(std::span<std::uint8_t const> bytes, Schema schema) {
-    return FrozenReader(bytes).run(std::move(schema));
+FrozenForest read_frozen(std::span<std::uint8_t const> bytes, Schema schema, bool are_means) {
+    return FrozenReader(bytes).run(std::move(schema), are_means);
 }
 
 }  // namespace deciduous

@@ -77,13 +77,14 @@ void read_column(ByteReader& in, std::size_t column, Schema const& schema, Store
         rows.values[i * schema.n_columns() + column] = codes.empty() ? values[i] : values[codes[i]];
 }
 
-WipedVector<WeightedLabel> read_votes(ByteReader& in, std::size_t n_rows, std::size_t n_classes) {
+WipedVector<WeightedLabel> read_votes(ByteReader& in, std::size_t n_rows, std::size_t n_classes, bool has_targets) {
     auto const weights_flag = in.read<std::uint8_t>();
     if (weights_flag > 1)
         throw CorruptData("its flag for weights is " + std::to_string(weights_flag));
     bool const has_weights = weights_flag == 1;
     auto const labels = in.read_array<Label>(n_rows);
     auto const weights = has_weights ? in.read_array<Count>(n_rows) : WipedVector<Count>(n_rows, 1);
+    auto const targets = has_targets ? in.read_array<Target>(n_rows) : WipedVector<Target>(n_rows, 0);
     std::uint64_t total = 0;
     WipedVector<WeightedLabel> votes(n_rows);
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -91,7 +92,9 @@ WipedVector<WeightedLabel> read_votes(ByteReader& in, std::size_t n_rows, std::s
             throw CorruptData("a row has class " + std::to_string(labels[i]) + " of " + std::to_string(n_classes));
         if (weights[i] == 0)
             throw CorruptData("a row has weight 0");
-        votes[i] = {labels[i], weights[i]};
+        if (targets[i] < -kMaxTarget || targets[i] > kMaxTarget)
+            throw CorruptData("a row has a target beyond 2^40");
+        votes[i] = {labels[i], weights[i], targets[i]};
         total += weights[i];
     }
     if (total >= kMaxRows)
@@ -179,10 +182,12 @@ WipedVector<std::uint8_t> write_rows(Dataset const& data, std::span<Count const>
     WipedVector<RowId> ids;
     WipedVector<Label> labels;
     WipedVector<Count> weights;
+    WipedVector<Target> targets;
     for (Slot const slot : slots) {
         ids.push_back(data.id(slot));
         labels.push_back(numbers[data.vote(slot).label]);
         weights.push_back(data.vote(slot).weight);
+        targets.push_back(data.vote(slot).target);
     }
     bool const has_weights = std::ranges::any_of(weights, [](Count weight) { return weight != 1; });
     ByteWriter out;
@@ -192,19 +197,22 @@ WipedVector<std::uint8_t> write_rows(Dataset const& data, std::span<Count const>
     out.write_array(std::span<Label const>(labels));
     if (has_weights)
         out.write_array(std::span<Count const>(weights));
+    if (data.has_targets())
+        out.write_array(std::span<Target const>(targets));
     for (Column const& column : data.columns())
         write_column(column, slots, out);
     return out.take();
 }
 
-StoredRows read_rows(std::span<std::uint8_t const> bytes, Schema const& schema, std::size_t n_classes) {
+StoredRows read_rows(std::span<std::uint8_t const> bytes, Schema const& schema, std::size_t n_classes,
+                     bool has_targets) {
     ByteReader in(bytes);
     StoredRows rows;
     auto const n_rows = in.read<std::uint64_t>();
     rows.ids = in.read_array<RowId>(n_rows);
     if (std::ranges::adjacent_find(rows.ids, std::ranges::greater_equal{}) != rows.ids.end())
         throw CorruptData("its row ids are not in ascending order");
-    rows.votes = read_votes(in, n_rows, n_classes);
+    rows.votes = read_votes(in, n_rows, n_classes, has_targets);
     std::size_t const n_columns = schema.n_columns();
     // Every column takes at least a byte, and every value of it one more: the section bounds this allocation.
     if (n_columns > bytes.size() || n_rows > bytes.size() / std::max<std::size_t>(1, n_columns))

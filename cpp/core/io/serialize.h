@@ -25,7 +25,8 @@ struct StoredRows {
     WipedVector<float> values;  // row-major
 };
 
-[[nodiscard]] StoredRows read_rows(std::span<std::uint8_t const> bytes, Schema const& schema, std::size_t n_classes);
+[[nodiscard]] StoredRows read_rows(std::span<std::uint8_t const> bytes, Schema const& schema, std::size_t n_classes,
+                                   bool has_targets);
 
 // The splits of a tree without unbuilt nodes.
 [[nodiscard]] WipedVector<std::uint8_t> write_tree(Tree const& tree);

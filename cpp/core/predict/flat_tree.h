@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
 #include "base/types.h"
 #include "base/wiped.h"
+#include "predict/leaf_values.h"
 #include "predict/walk.h"
 #include "tree/tree.h"
 
@@ -58,10 +60,16 @@ private:
     std::size_t next_ = 0;
 };
 
+// Where rows that have arrived stay. If each leaf has a fork of its own, which leads back to it, no step has to ask
+// whether a row has arrived. If all leaves are one fork, each step asks, but where leaves are as many as rows, as in a
+// regression forest, half of the memory is enough.
+enum class LeafForks { own, one };
+
 // How to walk down one laid out tree, whoever holds it.
+template <LeafForks kLeaves>
 class FlatTreeView {
 public:
-    // All forks from `first_leaf` on are leaves, with so many class shares each. `own` are the forks that no other tree
+    // All links from `first_leaf` on are leaves, with so many class shares each. `own` are the forks that no other tree
     // shares.
     FlatTreeView(Fork const* forks, Fork::Link root, Fork::Link first_leaf, double const* leaf_shares,
                  std::span<Fork const> own)
@@ -71,13 +79,14 @@ public:
 
     template <std::size_t kRows>
     [[nodiscard]] WalkLink next(WalkLink link, Value const* row) const {
-        Fork const& fork = forks_[link];
+        Fork const& fork = forks_[kLeaves == LeafForks::own ? link : std::min<WalkLink>(link, first_leaf_)];
         std::size_t const place = kRows == kRowsSideBySide ? fork.place : fork.attribute() * kRows;
         // Both are read before one is chosen: else compilers may jump, and processors guess wrong half of the time.
         Fork::Link left = fork.left;
         Fork::Link right = fork.right;
         asm("" : "+r"(left), "+r"(right));
-        return row[place] > fork.threshold ? right : left;
+        WalkLink const next = row[place] > fork.threshold ? right : left;
+        return kLeaves == LeafForks::own || link < first_leaf_ ? next : link;
     }
 
     template <typename Links>
@@ -110,7 +119,7 @@ inline constexpr Fork::Link kLeafMark = Fork::Link{1} << 31;
 
 // Appends the splits below a node, and gives the link to it. `number_of(node)` is the number of a leaf.
 template <typename Forks, typename NumberOf>
-Fork::Link append_splits(Tree const& tree, NodeIndex index, NumberOf const& number_of, Forks& forks) {
+Fork::Link append_splits(Tree const& tree, NodeIndex index, NumberOf&& number_of, Forks& forks) {
     Node const& node = tree.node(index);
     if (!node.is_split())
         return kLeafMark + number_of(node);
@@ -123,13 +132,20 @@ Fork::Link append_splits(Tree const& tree, NodeIndex index, NumberOf const& numb
     return place;
 }
 
+// Leaves of rows of one class are one; the means of leaves are all different.
+[[nodiscard]] inline LeafForks leaf_forks(LeafValues const& values) {
+    return values.are_means() ? LeafForks::one : LeafForks::own;
+}
+
 // A tree of a forest, laid out. It does not follow changes of the tree.
 class FlatTree {
 public:
     FlatTree() = default;
-    FlatTree(Tree const& tree, std::size_t n_classes, std::span<std::uint32_t const> class_weights);
+    FlatTree(Tree const& tree, std::size_t n_values, LeafValues const& values);
 
-    [[nodiscard]] FlatTreeView view() const {
+    // `kLeaves` as the values of the leaves ask for: see leaf_forks.
+    template <LeafForks kLeaves>
+    [[nodiscard]] FlatTreeView<kLeaves> view() const {
         return {forks_.data(), root_, first_leaf_, leaf_shares_.data(), {forks_.data(), forks_.size()}};
     }
     [[nodiscard]] std::size_t memory() const {
@@ -138,9 +154,17 @@ public:
 
 private:
     WipedVector<Fork> forks_;          // a threshold may be the value of a row
-    WipedVector<double> leaf_shares_;  // all leaves with rows of the same single class are one
+    WipedVector<double> leaf_shares_;  // or means; all leaves with rows of the same single class are one
     Fork::Link root_ = 0;
     Fork::Link first_leaf_ = 0;
 };
+
+template <LeafForks kLeaves>
+[[nodiscard]] std::vector<FlatTreeView<kLeaves>> views_of(std::vector<FlatTree> const& trees) {
+    std::vector<FlatTreeView<kLeaves>> views;
+    views.reserve(trees.size());
+    std::ranges::transform(trees, std::back_inserter(views), [](FlatTree const& tree) { return tree.view<kLeaves>(); });
+    return views;
+}
 
 }  // namespace deciduous

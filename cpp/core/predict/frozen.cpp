@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "predict/leaf_shares.h"
 
 namespace deciduous {
 
@@ -23,8 +22,8 @@ void FrozenForest::append_leaves() {
         forks_.push_back(Fork::leaf(static_cast<Fork::Link>(first_leaf_ + i)));
 }
 
-std::vector<FlatTreeView> FrozenForest::views() const {
-    std::vector<FlatTreeView> views;
+std::vector<FlatTreeView<LeafForks::own>> FrozenForest::views() const {
+    std::vector<FlatTreeView<LeafForks::own>> views;
     views.reserve(trees_.size());
     for (std::size_t t = 0; t < trees_.size(); ++t) {
         std::size_t const begin = trees_[t].first_split;
@@ -41,7 +40,7 @@ std::vector<double> FrozenForest::predict(Matrix const& rows, std::size_t n_thre
         throw InvalidArgument("The rows have " + std::to_string(rows.n_columns) + " columns instead of " +
                               std::to_string(schema_.n_columns()) + ".");
     std::vector<double> shares(rows.n_rows * n_classes_, 0.0);
-    add_shares_of_rows<FlatTreeView>(views(), rows, schema_, n_classes_, n_threads, shares);
+    add_shares_of_rows<FlatTreeView<LeafForks::own>>(views(), rows, schema_, n_classes_, n_threads, shares);
     for (double& share : shares)
         share /= static_cast<double>(trees_.size());
     return shares;
@@ -75,10 +74,10 @@ std::size_t FrozenForest::memory() const {
 
 // --------------------------------------------------------------------------------------------------------- freezing
 
-std::vector<double> Freezer::shares_of(std::span<Count const> counts) const {
-    std::vector<double> all(counts.size(), 0.0);
-    add_leaf_shares(counts, class_weights_, all.data());
-    std::vector<double> chosen;
+WipedVector<double> Freezer::values_of(Tree const& tree, Node const& leaf) const {
+    WipedVector<double> all(tree.counts(leaf).size(), 0.0);
+    values_.add(tree, leaf, all.data());
+    WipedVector<double> chosen;
     std::ranges::transform(classes_, std::back_inserter(chosen), [&](Label label) { return all[label]; });
     return chosen;
 }
@@ -86,7 +85,7 @@ std::vector<double> Freezer::shares_of(std::span<Count const> counts) const {
 void Freezer::add(Tree const& tree) {
     auto const number_of = [&](Node const& leaf) {
         auto const number = static_cast<Fork::Link>(leaf_values_.size());
-        return leaf_values_.try_emplace(shares_of(tree.counts(leaf)), number).first->second;
+        return leaf_values_.try_emplace(values_of(tree, leaf), number).first->second;
     };
     auto const first_split = static_cast<Fork::Link>(forest_.forks_.size());
     Fork::Link const root = append_splits(tree, Tree::kRoot, number_of, forest_.forks_);

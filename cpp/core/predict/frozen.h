@@ -8,15 +8,18 @@
 #include <vector>
 
 #include "base/types.h"
+#include "base/wiped.h"
 #include "data/schema.h"
 #include "predict/flat_tree.h"
+#include "predict/leaf_values.h"
 #include "tree/tree.h"
 
 namespace deciduous {
 
 class FrozenForest {
 public:
-    // The class shares of some rows, n_classes values for each: the same doubles that the forest gave.
+    // The class shares of some rows, n_classes values for each, or the means of targets: the same doubles that the
+    // forest gave.
     [[nodiscard]] std::vector<double> predict(Matrix const& rows, std::size_t n_threads) const;
 
     [[nodiscard]] std::size_t n_attributes() const { return schema_.n_attributes(); }
@@ -28,6 +31,7 @@ public:
     [[nodiscard]] FrozenForest with_attributes(Schema schema, std::span<Attribute const> kept) const;
 
     [[nodiscard]] std::size_t n_classes() const { return n_classes_; }
+    [[nodiscard]] bool predicts_means() const { return are_means_; }
     [[nodiscard]] std::size_t n_trees() const { return trees_.size(); }
     [[nodiscard]] std::size_t n_nodes() const { return 2 * std::size_t{first_leaf_} + trees_.size(); }
     [[nodiscard]] std::size_t n_leaf_values() const { return leaf_values_.size() / n_classes_; }
@@ -43,28 +47,32 @@ private:
         Fork::Link root;
     };
 
-    FrozenForest(Schema schema, std::size_t n_classes) : schema_(std::move(schema)), n_classes_(n_classes) {}
+    FrozenForest(Schema schema, std::size_t n_classes, bool are_means)
+        : schema_(std::move(schema)), n_classes_(n_classes), are_means_(are_means) {}
 
     [[nodiscard]] std::span<Fork const> splits() const { return std::span(forks_).first(first_leaf_); }
     [[nodiscard]] std::span<Fork> splits() { return std::span(forks_).first(first_leaf_); }
     [[nodiscard]] std::span<double const> leaf_value(std::size_t number) const;
     void append_leaves();
-    [[nodiscard]] std::vector<FlatTreeView> views() const;
+    [[nodiscard]] std::vector<FlatTreeView<LeafForks::own>> views() const;
 
     Schema schema_;
     std::size_t n_classes_;
+    bool are_means_;  // in place of class shares: one value for each leaf
     std::vector<FrozenTree> trees_;
-    std::vector<Fork> forks_;  // the splits of all trees, in preorder; then a leaf for each leaf value
+    // The splits of all trees, in preorder; then a leaf for each leaf value. A threshold may be the value of a row.
+    WipedVector<Fork> forks_;
     Fork::Link first_leaf_ = 0;
-    std::vector<double> leaf_values_;  // distinct class shares, n_classes each, in ascending order
+    // Distinct class shares, n_classes each, or means, in ascending order. A mean may be the target of a row.
+    WipedVector<double> leaf_values_;
 };
 
 // Makes a frozen forest, tree by tree.
 class Freezer {
 public:
     // Of the shares of these classes, in this order.
-    Freezer(Schema schema, std::span<Label const> classes, std::span<std::uint32_t const> class_weights)
-        : forest_(std::move(schema), classes.size()), classes_(classes), class_weights_(class_weights) {}
+    Freezer(Schema schema, std::span<Label const> classes, LeafValues const& values)
+        : forest_(std::move(schema), classes.size(), values.are_means()), classes_(classes), values_(values) {}
 
     // A tree with rows and without unbuilt nodes.
     void add(Tree const& tree);
@@ -72,12 +80,13 @@ public:
     [[nodiscard]] FrozenForest finish();
 
 private:
-    [[nodiscard]] std::vector<double> shares_of(std::span<Count const> counts) const;
+    [[nodiscard]] WipedVector<double> values_of(Tree const& tree, Node const& leaf) const;
 
     FrozenForest forest_;
     std::span<Label const> classes_;
-    std::span<std::uint32_t const> class_weights_;
-    std::map<std::vector<double>, Fork::Link> leaf_values_;  // numbered as they were met
+    LeafValues values_;
+    // Numbered as they were met. The mean of a leaf of one row is the target of that row.
+    std::map<WipedVector<double>, Fork::Link> leaf_values_;
 };
 
 }  // namespace deciduous

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/types.h"
-#include "predict/leaf_shares.h"
+#include "predict/leaf_values.h"
 #include "predict/walk.h"
 #include "tree/tree.h"
 
@@ -15,8 +15,8 @@ namespace deciduous {
 
 class GrownTree {
 public:
-    GrownTree(Tree const& tree, std::span<std::uint32_t const> class_weights)
-        : tree_(&tree), nodes_(&tree.node(Tree::kRoot)), class_weights_(class_weights) {}
+    GrownTree(Tree const& tree, LeafValues const& values)
+        : tree_(&tree), nodes_(&tree.node(Tree::kRoot)), values_(values) {}
 
     [[nodiscard]] WalkLink root() const { return Tree::kRoot; }
 
@@ -32,9 +32,7 @@ public:
         return std::ranges::none_of(links, [this](WalkLink link) { return nodes_[link].is_split(); });
     }
 
-    void add_shares(WalkLink leaf, std::size_t, double* shares) const {
-        add_leaf_shares(tree_->counts(nodes_[leaf]), class_weights_, shares);
-    }
+    void add_shares(WalkLink leaf, std::size_t, double* shares) const { values_.add(*tree_, nodes_[leaf], shares); }
 
     // The few nodes that rows pass are not worth bringing all of them.
     struct NoFetcher {
@@ -45,7 +43,7 @@ public:
 private:
     Tree const* tree_;
     Node const* nodes_;
-    std::span<std::uint32_t const> class_weights_;
+    LeafValues values_;
 };
 
 }  // namespace deciduous

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/wiped.h"
+#include "predict/leaf_values.h"
+
 namespace deciduous {
 
 namespace {
@@ -13,6 +16,8 @@ public:
 
     TreeArrays run() {
         visit(Tree::kRoot, 0);
+        for (std::size_t i = 0; i < sums_.size(); ++i)
+            arrays_.means.push_back(arrays_.counts[i] == 0 ? 0.0 : mean_of(sums_[i], arrays_.counts[i]));
         return std::move(arrays_);
     }
 
@@ -27,6 +32,10 @@ private:
         arrays_.right.push_back(0);
         arrays_.counts.resize(arrays_.counts.size() + n_classes_, 0);
         arrays_.n_ids.push_back(node.is_split() ? 0 : node.n_rows());
+        if (data_.has_targets()) {
+            sums_.push_back(0);
+            arrays_.errors.push_back(0.0);
+        }
         if (node.is_split())
             visit_children(node, place, depth);
         else
@@ -40,6 +49,8 @@ private:
             visit(node.child(side), depth + 1);
             for (std::size_t y = 0; y < n_classes_; ++y)
                 arrays_.counts[place * n_classes_ + y] += arrays_.counts[child * n_classes_ + y];
+            if (data_.has_targets())
+                sums_[place] += sums_[child];
         }
     }
 
@@ -49,12 +60,32 @@ private:
         for (Slot const slot : tree_.rows(node))
             arrays_.ids.push_back(data_.id(slot));
         std::sort(arrays_.ids.begin() + begin, arrays_.ids.end());
+        if (data_.has_targets()) {
+            sums_[place] = sum_of_targets(data_, tree_.rows(node));
+            arrays_.errors[place] = squared_errors(node, sums_[place]);
+        }
+    }
+
+    // Around the mean rounded to an integer, so that nothing cancels, and all but the last step is exact.
+    [[nodiscard]] double squared_errors(Node const& leaf, TargetSum sum) const {
+        Count const n = tree_.counts(leaf)[0];
+        if (n == 0)
+            return 0.0;
+        TargetSum const center = sum / n;
+        TargetSum squares = 0;
+        for (Slot const slot : tree_.rows(leaf)) {
+            TargetSum const distance = data_.targets()[slot] - center;
+            squares += data_.vote(slot).weight * distance * distance;
+        }
+        auto const rest = static_cast<double>(sum - n * center);
+        return static_cast<double>(squares) - rest * rest / n;
     }
 
     Tree const& tree_;
     Dataset const& data_;
     std::size_t n_classes_;
     TreeArrays arrays_;
+    WipedVector<TargetSum> sums_;  // of the targets of each node
 };
 
 }  // namespace

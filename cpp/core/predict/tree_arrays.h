@@ -21,6 +21,10 @@ struct TreeArrays {
     std::vector<Count> counts;         // rows per class, n_classes for each node
     std::vector<RowId> ids;            // of the rows of all leaves, ascending within a leaf
     std::vector<std::uint32_t> n_ids;  // how many of them each node has; 0 at splits
+    // In a regression forest, in fixed point: the mean target of each node, and the sum of the squared distances of the
+    // targets of each leaf to their mean; 0 at splits.
+    std::vector<double> means;
+    std::vector<double> errors;
 };
 
 // The arrays of a tree without unbuilt nodes.

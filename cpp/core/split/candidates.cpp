@@ -10,6 +10,7 @@ void Candidates::make_room() {
     constexpr std::size_t kFewest = 64;
     candidates_.resize(std::max(kFewest, 2 * candidates_.size()));
     left_.resize(candidates_.size() * n_classes_);
+    target_sums_.resize(candidates_.size());
 }
 
 void Candidates::score_all(Scoring const& scoring) {
@@ -17,6 +18,15 @@ void Candidates::score_all(Scoring const& scoring) {
     if (scores_.size() < n) {
         scores_.resize(n);
         lowest_.resize(n + kernels::kLanes);
+    }
+    if (n == 1) {  // whatever its score is; that of a random node has no sum of targets
+        scores_[0] = 0;
+        return;
+    }
+    if (scoring.criterion == Criterion::squared_error) {
+        score_squared_errors(left_.data(), target_sums_.data(), n, scoring.totals[0], scoring.target_sum,
+                             scores_.data());
+        return;
     }
     if (scoring.criterion == Criterion::gini && scoring.class_weights.empty() &&
         sum(scoring.totals) < kernels::kMaxFewRows) {

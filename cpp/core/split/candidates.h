@@ -42,9 +42,11 @@ struct Scoring {
     Count min_samples_leaf;
     std::span<Count const> totals;  // rows per class
     ClassWeights class_weights;
+    TargetSum target_sum = 0;  // in a regression forest
 };
 
-// All candidates of a node, with the rows per class at the left of each.
+// All candidates of a node, with the rows per class at the left of each, and in a regression forest the sum of their
+// targets.
 class Candidates {
 public:
     void start(std::size_t n_classes) {
@@ -93,11 +95,22 @@ public:
         n_candidates_ = static_cast<std::size_t>(candidate - candidates_.data());
     }
 
+    // The same in a regression forest: `fill(i, candidate, n_left, sum)` fills each in, with the sum at its left.
+    template <typename Fill>
+    void append_some_with_sums(std::size_t n, Fill const& fill) {
+        reserve(n);
+        for (std::size_t i = 0; i < n; ++i)
+            n_candidates_ +=
+                fill(i, candidates_[n_candidates_], left_[n_candidates_], target_sums_[n_candidates_]) ? 1 : 0;
+    }
+
     // Where the counts of n more candidates may be written before they are appended.
     [[nodiscard]] Count* room_for(std::size_t n) {
         reserve(n);
         return left_.data() + n_candidates_ * n_classes_;
     }
+
+    void set_target_sum(std::size_t i, TargetSum sum) { target_sums_[i] = sum; }
 
     // The lowest score wins; ties go to the lower rank, then to the lower attribute, then to the lower value. Nothing
     // if none is admissible. `complete(candidate, left)` completes a candidate, `rank_of` tells its rank; only those
@@ -132,7 +145,11 @@ public:
     [[nodiscard]] Candidate const& operator[](std::size_t i) const { return candidates_[i]; }
     [[nodiscard]] Count n_left(std::size_t i) const { return sum({left_.data() + i * n_classes_, n_classes_}); }
 
-    void wipe_values() { wipe(candidates_.data(), candidates_.size()); }
+    void wipe_values() {
+        wipe(candidates_.data(), candidates_.size());
+        wipe(target_sums_.data(), target_sums_.size());
+        wipe(scores_.data(), scores_.size());
+    }
 
 private:
     // Candidates of an attribute that leave the same rows at the left, which only uniform ones do, are side by side,
@@ -166,7 +183,8 @@ private:
     std::size_t n_candidates_ = 0;
     WipedVector<Candidate> candidates_;
     std::vector<Count> left_;
-    std::vector<double> scores_;
+    WipedVector<TargetSum> target_sums_;
+    WipedVector<double> scores_;
     std::vector<std::uint32_t> lowest_;  // candidates of the lowest score
 };
 

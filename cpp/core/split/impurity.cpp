@@ -155,6 +155,31 @@ void score_splits(Criterion criterion, Count const* left, std::span<Count const>
         scores[i] = split_score(criterion, {left + i * totals.size(), totals.size()}, totals, weights);
 }
 
+namespace {
+
+// What the sides would have to exchange for equal means, in integers that hold it.
+template <typename Integer>
+void score_in(Count const* n_left, TargetSum const* left, std::size_t n_candidates, Count n_rows, TargetSum total,
+              double* scores) {
+    auto const n = static_cast<Integer>(n_rows);
+    auto const sum = static_cast<Integer>(total);
+    for (std::size_t i = 0; i < n_candidates; ++i) {
+        auto const excess = static_cast<double>(n * static_cast<Integer>(left[i]) - n_left[i] * sum);
+        scores[i] = -((excess * excess) / (static_cast<double>(n_left[i]) * static_cast<double>(n_rows - n_left[i])));
+    }
+}
+
+}  // namespace
+
+void score_squared_errors(Count const* n_left, TargetSum const* left, std::size_t n_candidates, Count n_rows,
+                          TargetSum total, double* scores) {
+    constexpr Count kFewRows = 1 << 10;  // times as many rows of targets up to 2^40
+    if (n_rows <= kFewRows)
+        score_in<std::int64_t>(n_left, left, n_candidates, n_rows, total, scores);
+    else
+        score_in<TargetSum>(n_left, left, n_candidates, n_rows, total, scores);
+}
+
 double weighed(std::span<Count const> totals, ClassWeights weights) {
     std::uint64_t total = 0;
     for (std::size_t y = 0; y < totals.size(); ++y)

@@ -49,6 +49,10 @@ template <typename NClasses>
     return total;
 }
 
+// The same for a regression forest, by the rows and the sums of the targets at the left of each candidate.
+void score_squared_errors(Count const* n_left, TargetSum const* left, std::size_t n_candidates, Count n_rows,
+                          TargetSum total, double* scores);
+
 // The chance that two rows are of the same class.
 [[nodiscard]] double chance_of_same_class(std::span<Count const> counts);
 

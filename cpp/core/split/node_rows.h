@@ -17,20 +17,27 @@ namespace deciduous {
 
 struct NodeRows {
     Dataset const& data;
-    Key key;                              // of the node
-    std::span<Slot const> slots;          // class after class; none if the rows are few
-    std::span<std::uint32_t const> ends;  // of the classes among the rows
-    std::span<Count const> totals;        // rows per class, by weight
-    std::span<Count const> weights = {};  // of the slots; empty if all of them are 1
-    BitColumns bits = {};                 // of the slots, if they were gathered
-    SmallNode* small = nullptr;           // that the rows are of, if they are few
-    RowSet set = 0;                       // the rows within it
-    Label dominant = kNoClass;            // the class that most of the rows are of
+    Key key;                               // of the node
+    std::span<Slot const> slots;           // class after class; none if the rows are few
+    std::span<std::uint32_t const> ends;   // of the classes among the rows
+    std::span<Count const> totals;         // rows per class, by weight
+    std::span<Count const> weights = {};   // of the slots; empty if all of them are 1
+    std::span<Target const> targets = {};  // of the slots, in a regression forest
+    BitColumns bits = {};                  // of the slots, if they were gathered
+    SmallNode* small = nullptr;            // that the rows are of, if they are few
+    RowSet set = 0;                        // the rows within it
+    Label dominant = kNoClass;             // the class that most of the rows are of
     CandidateKeys keys{key};
 
     [[nodiscard]] std::size_t size() const { return ends.empty() ? 0 : ends.back(); }
     [[nodiscard]] std::size_t n_classes() const { return ends.size(); }
     [[nodiscard]] Count weight(std::size_t i) const { return weights.empty() ? 1 : weights[i]; }
+
+    // Whether any sum of targets, which are up to 2^40, fits into 64 bits.
+    [[nodiscard]] bool has_light_sums() const { return weights.empty() && size() <= std::size_t{1} << 22; }
+    [[nodiscard]] TargetSum weighted_target(std::size_t i) const {
+        return static_cast<TargetSum>(weight(i)) * targets[i];
+    }
 
     // Calls `function(y, begin, end)` for each class with the places of its slots.
     template <typename Function>

@@ -6,6 +6,7 @@
 #include "base/params.h"
 #include "base/tuning.h"
 #include "split/scan.h"
+#include "split/target_scan.h"
 #include "split/uniform_scan.h"
 #include "split/valid_scan.h"
 #include "split/validity.h"
@@ -21,6 +22,10 @@ struct Sampling {
     [[nodiscard]] UniformRequest uniform(bool is_recorded = false) const {
         return {n_thresholds, is_random, is_recorded};
     }
+
+    // Whether candidates need sums of targets, where rows have targets: a random node has a single one, whatever its
+    // score is.
+    [[nodiscard]] bool needs_sums() const { return !is_random; }
 };
 
 [[nodiscard]] inline Sampling sampling_at(std::uint32_t depth, Params const& params) {
@@ -33,6 +38,11 @@ struct Sampling {
 [[nodiscard]] inline Finding scan_attribute(NodeRows const& node, Attribute attribute, Sampling const& sampling,
                                             bool is_recorded, Tuning const& tuning, Candidates& candidates,
                                             ScanScratch& scratch) {
+    if (!node.targets.empty() && sampling.needs_sums())
+        return sampling.scheme == CandidateScheme::valid
+                   ? scan_valid_targets(node, attribute, {sampling.n_thresholds, is_recorded}, tuning, candidates,
+                                        scratch)
+                   : scan_uniform_targets(node, attribute, sampling.uniform(), candidates, scratch);
     if (sampling.scheme == CandidateScheme::valid)
         return scan_valid(node, attribute, {sampling.n_thresholds, is_recorded}, tuning, candidates, scratch);
     return scan_uniform(node, attribute, sampling.uniform(is_recorded), candidates, scratch);

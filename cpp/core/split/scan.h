@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "base/hash.h"
@@ -18,6 +20,7 @@
 #include "split/ranks.h"
 #include "split/scratch_buffer.h"
 #include "split/table.h"
+#include "split/two_targets.h"
 #include "split/two_valued.h"
 
 namespace deciduous {
@@ -28,6 +31,7 @@ enum class Finding { constant, pair, cuts };
 struct FoundPair {
     TwoValues values{};
     std::vector<Count> at_high;  // rows per class
+    TargetSum sum_at_low = 0;    // of targets, in a regression forest
 };
 
 // Places between neighbouring values where a node may be cut, with their rows per class: at or below the lower value,
@@ -95,11 +99,8 @@ public:
     [[nodiscard]] Count const* at_next(std::size_t i) const { return left(i) + 2 * n_classes_; }
 
     void wipe_values() {
-        for (auto* const cuts : {&cuts_, &sorted_}) {
-            cuts->resize(cuts->capacity());
-            wipe(cuts->data(), cuts->size());
-            cuts->clear();
-        }
+        wipe_and_clear(cuts_);
+        wipe_and_clear(sorted_);
         values_.wipe_written();
         values_beside_.wipe_written();
     }
@@ -114,6 +115,56 @@ private:
     ScratchBuffer<Ordered> values_beside_;
     std::vector<std::uint32_t> places_;
     std::vector<std::uint32_t> places_beside_;
+};
+
+// A cut above a value in a regression forest, as records hold it.
+struct TargetCut {
+    Value value = kNoLower;
+    Value next = kNoLower;  // kNoValue if the value is the largest
+    Count n_rows = 0;       // above the previous cut's value and at or below this one, by weight
+    Count n_at = 0;         // at the value, …
+    Count n_next = 0;       // … and at the next one
+    std::uint32_t unused = 0;
+    TwoTargets beside;  // of the rows at both
+    TargetSum sum = 0;  // of the targets of n_rows
+
+    [[nodiscard]] bool is_candidate() const { return next != kNoValue && beside.differ(); }
+    [[nodiscard]] bool equals(TargetCut const& other) const {
+        return value == other.value && next == other.next && n_rows == other.n_rows && n_at == other.n_at &&
+               n_next == other.n_next && sum == other.sum;
+    }
+};
+
+static_assert(std::has_unique_object_representations_v<TargetCut>);  // as records hold its bytes
+
+// All cuts of an attribute above values whose rank is within a bound.
+struct FoundTargets {
+    Rank bound = 0;
+    WipedVector<TargetCut> cuts;
+};
+
+// What looking cuts up in the rows of a regression forest needs.
+struct TargetLookUpScratch {
+    struct Between {
+        Count n_rows = 0;
+        Ordered least = std::numeric_limits<Ordered>::max();
+        TargetSum sum = 0;
+    };
+    std::array<Ordered, 256> values;                // that were chosen
+    std::array<Between, 256> between;               // one chosen value and the next
+    std::array<std::uint32_t, 256> cut_of_place;    // the first at or above it
+    std::array<Count, 256 + kernels::kLanes> n_at;  // rows that have a chosen value
+    std::array<Ordered, 256> cut_values;
+    std::array<Ordered, 256> next_below;  // the next value of the cut before
+    std::vector<std::uint32_t> places;    // of the rows among the chosen values
+    std::vector<std::uint32_t> near_rows;
+
+    void wipe_values() {
+        wipe(this->values.data(), values.size());
+        wipe(between.data(), between.size());
+        wipe(cut_values.data(), cut_values.size());
+        wipe(next_below.data(), next_below.size());
+    }
 };
 
 // Uniform thresholds with the rows per class at or below each, by ascending threshold, and the range that they follow
@@ -182,6 +233,8 @@ struct ScanScratch {
     FoundPair pair;
     FoundCuts cuts;
     FoundThresholds thresholds;
+    FoundTargets targets;
+    TargetLookUpScratch target_look_ups{};
 
     ClassValues values;
     Table table;
@@ -201,6 +254,9 @@ struct ScanScratch {
     WipedVector<Ordered> valid_ranks;
     ScratchBuffer<Ordered> valid_values;
     std::vector<Count> left;
+    TargetSummary targets_of_node;  // in a regression forest
+    WipedVector<TargetSum> target_sums;
+    ScratchBuffer<Target> sorted_targets;
     std::vector<std::uint8_t> is_linked;  // cuts of a record whose values are those of neighbours
     // Values that are looked up, how many rows of each class they have, and what is beyond them, class by class. Here,
     // and not where they are used, so that nothing is left of them on a stack.
@@ -220,6 +276,7 @@ struct ScanScratch {
     // Overwrites values of rows, some of which may just have been deleted.
     void wipe_values() {
         wipe(&pair.values, 1);
+        wipe(&pair.sum_at_low, 1);
         cuts.wipe_values();
         thresholds.wipe_values();
         values.wipe_values();
@@ -235,6 +292,11 @@ struct ScanScratch {
             wipe(its->data(), its->size());
         }
         wipe(beyond.data(), beyond.size());
+        wipe(&targets_of_node, 1);
+        wipe_and_clear(target_sums);
+        sorted_targets.wipe_written();
+        target_look_ups.wipe_values();
+        wipe_and_clear(targets.cuts);
         arrivals.wipe_written();
     }
 };

@@ -23,6 +23,8 @@ AttributeList SmallNode::take(Dataset const& data, std::span<Slot const> rows,
                               BitColumns bits) {
     n_rows_ = rows.size();
     std::ranges::copy(rows, slots_.begin());
+    if (data.has_targets())
+        std::ranges::transform(rows, targets_.begin(), [&](Slot slot) { return data.targets()[slot]; });
     classes_.resize(class_ends.size());
     for (std::size_t y = 0; y < class_ends.size(); ++y)
         classes_[y] = first_rows(class_ends[y]) & ~first_rows(y == 0 ? 0 : class_ends[y - 1]);
@@ -89,7 +91,7 @@ std::span<Slot const> SmallNode::list(RowSet rows, std::vector<Slot>& slots) con
     return std::span(slots).first(n);
 }
 
-std::span<Ordered const, kMaxSmallRows> SmallNode::values(Dataset const& data, Attribute attribute, RowSet rows) {
+KnownValues& SmallNode::known(Dataset const& data, Attribute attribute, RowSet rows) {
     std::uint32_t& place = known_places_[attribute];
     if (place >= n_known_ || known_[place].attribute != attribute) {
         place = static_cast<std::uint32_t>(n_known_++);
@@ -97,6 +99,7 @@ std::span<Ordered const, kMaxSmallRows> SmallNode::values(Dataset const& data, A
             known_.resize(2 * n_known_);
         known_[place].attribute = attribute;
         known_[place].rows = 0;
+        known_[place].sorted = 0;
     }
     KnownValues& its = known_[place];
     if (RowSet const unknown = rows & ~its.rows; unknown != 0)
@@ -104,7 +107,36 @@ std::span<Ordered const, kMaxSmallRows> SmallNode::values(Dataset const& data, A
             for_each_row(unknown, [&](std::size_t row) { its.values[row] = to_ordered(view(slots_[row])); });
         });
     its.rows |= rows;
-    return its.values;
+    return its;
+}
+
+void SmallNode::list_sorted(Dataset const& data, Attribute attribute, RowSet rows, Ordered* values, Target* targets) {
+    KnownValues& its = known(data, attribute, rows);
+    if ((rows & ~its.sorted) != 0)
+        sort(its, rows);
+    RowSet places = 0;
+    for_each_row(rows, [&](std::size_t row) { places |= RowSet{1} << its.place[row]; });
+    for_each_row(places, [&](std::size_t place) {
+        std::size_t const row = its.order[place];
+        *values++ = its.values[row];
+        *targets++ = targets_[row];
+    });
+}
+
+void SmallNode::sort(KnownValues& its, RowSet rows) {
+    std::size_t n = 0;
+    for_each_row(rows, [&](std::size_t row) {
+        sorting_.values[n] = its.values[row];
+        sorting_.rows[n++] = static_cast<std::uint32_t>(row);
+    });
+    kernels::chosen->sort(sorting_.values.data(), sorting_.rows.data(), n, sorting_.values_beside.data(),
+                          sorting_.rows_beside.data());
+    for (std::size_t i = 0; i < n; ++i) {
+        auto const row = static_cast<std::uint8_t>(sorting_.rows[i]);
+        its.order[i] = row;
+        its.place[row] = static_cast<std::uint8_t>(i);
+    }
+    its.sorted = rows;
 }
 
 AttributeList SmallNode::narrowed(AttributeList const& list, RowSet rows) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/kernels.h"
 #include "base/types.h"
 #include "base/wiped.h"
 #include "data/dataset.h"
@@ -40,8 +41,11 @@ inline constexpr std::size_t kMaxSmallRows = 64;
 // What some rows of a small node have of an attribute.
 struct KnownValues {
     Attribute attribute;
-    RowSet rows;                                // whose values are known
-    std::array<Ordered, kMaxSmallRows> values;  // by row
+    RowSet rows;                                    // whose values are known
+    RowSet sorted;                                  // whose order is known, too
+    std::array<Ordered, kMaxSmallRows> values;      // by row
+    std::array<std::uint8_t, kMaxSmallRows> order;  // the sorted rows, by ascending value
+    std::array<std::uint8_t, kMaxSmallRows> place;  // in this order, by row
 };
 
 class SmallNode {
@@ -61,6 +65,18 @@ public:
     [[nodiscard]] RowSet all() const;
     [[nodiscard]] std::span<RowSet const> classes() const { return classes_; }
 
+    // The targets of a set of rows, in a regression forest: written one behind the other.
+    void list_targets(RowSet rows, Target* targets) const {
+        for_each_row(rows, [&](std::size_t row) { *targets++ = targets_[row]; });
+    }
+
+    // Their sum.
+    [[nodiscard]] Target sum_of_targets(RowSet rows) const {
+        Target sum = 0;  // at most 64 times 2^40
+        for_each_row(rows, [&](std::size_t row) { sum += targets_[row]; });
+        return sum;
+    }
+
     // The slots of a set of rows, class after class.
     [[nodiscard]] std::span<Slot const> list(RowSet rows, std::vector<Slot>& slots) const;
 
@@ -68,7 +84,14 @@ public:
     [[nodiscard]] RowSet column(Attribute attribute) const { return columns_[attribute]; }
 
     // The values of an attribute, known for at least these rows. They are read once for all nodes below.
-    [[nodiscard]] std::span<Ordered const, kMaxSmallRows> values(Dataset const& data, Attribute attribute, RowSet rows);
+    [[nodiscard]] std::span<Ordered const, kMaxSmallRows> values(Dataset const& data, Attribute attribute,
+                                                                 RowSet rows) {
+        return known(data, attribute, rows).values;
+    }
+
+    // Lists the values of an attribute on a set of rows in ascending order, with the targets of these rows. Rows are
+    // sorted once for all nodes below.
+    void list_sorted(Dataset const& data, Attribute attribute, RowSet rows, Ordered* values, Target* targets);
 
     [[nodiscard]] std::span<Attribute const> attributes(AttributeList const& list) const {
         return std::span(lists_).subspan(list.begin, list.size());
@@ -85,16 +108,21 @@ public:
         wipe(columns_.data(), columns_.size());
         wipe(listed_columns_.data(), listed_columns_.size());
         wipe(known_.data(), known_.size());
+        wipe(targets_.data(), targets_.size());
+        wipe(&sorting_, 1);
         n_known_ = 0;
     }
 
 private:
+    [[nodiscard]] KnownValues& known(Dataset const& data, Attribute attribute, RowSet rows);
+    void sort(KnownValues& its, RowSet rows);
     void find_bits(Dataset const& data, BitColumns gathered);
     void find_indicators(Dataset const& data);
     void make_room(std::size_t n);
 
     std::size_t n_rows_ = 0;
     std::array<Slot, kMaxRows> slots_{};
+    std::array<Target, kMaxRows> targets_{};
     std::vector<RowSet> classes_;
     WipedVector<RowSet> columns_;         // per attribute
     std::vector<Attribute> lists_;        // a node's behind that of its parent
@@ -102,6 +130,12 @@ private:
     std::size_t n_listed_ = 0;
     WipedVector<KnownValues> known_;
     std::size_t n_known_ = 0;
+    struct Sorting {
+        std::array<Ordered, kMaxRows + kernels::kLanes> values;
+        std::array<Ordered, kMaxRows + kernels::kLanes> values_beside;
+        std::array<std::uint32_t, kMaxRows + kernels::kLanes> rows;
+        std::array<std::uint32_t, kMaxRows + kernels::kLanes> rows_beside;
+    } sorting_{};
     std::vector<std::uint32_t> known_places_;  // per attribute; of no meaning unless it is there that this says
 };
 

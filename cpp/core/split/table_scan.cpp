@@ -61,8 +61,8 @@ Finding TableScan::take_table(ValidRequest const& request, Candidates& candidate
 
 // The two values of the table.
 void TableScan::note_pair() {
-    auto& [values, at_high] = scratch_.pair;
-    values = {table().value(0), table().value(1)};
+    auto& at_high = scratch_.pair.at_high;
+    scratch_.pair.values = {table().value(0), table().value(1)};
     at_high.resize(node_.n_classes());
     std::uint32_t const low = 0;
     table().count_up_to({&low, 1}, at_high.data());

@@ -51,6 +51,10 @@ void append_pairs(NodeRows const& node, std::span<Attribute const> attributes, W
     });
     kernels::chosen->count_common(set_rows.data(), attributes.size(), node.small->classes().data(), node.n_classes(),
                                   left);
+    if (!node.targets.empty())
+        for (std::size_t i = 0; i < attributes.size(); ++i)
+            candidates.set_target_sum(candidates.size() - attributes.size() + i,
+                                      node.small->sum_of_targets(set_rows[i]));
 }
 
 void complete_pair(NodeRows const& node, Candidate& candidate, Count* left) {

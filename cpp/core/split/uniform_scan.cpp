@@ -44,12 +44,12 @@ public:
 
 private:
     Finding take_pair(UniformRequest const& request, Candidates& candidates) {
-        auto const& [values, at_high] = scratch_.pair;
-        Count const n_high = sum(at_high);
+        FoundPair const& pair = scratch_.pair;
+        Count const n_high = sum(pair.at_high);
         if (n_high == 0 || n_high == sum(node_.totals))
             return Finding::constant;
-        append_pair(attribute_, values, at_high.data(), node_.totals, candidates,
-                    [&](std::span<Count const>) { return rank_of_pair(scratch_.pair.values, request); });
+        append_pair(attribute_, pair.values, pair.at_high.data(), node_.totals, candidates,
+                    [&](std::span<Count const>) { return rank_of_pair(pair.values, request); });
         return Finding::pair;
     }
 

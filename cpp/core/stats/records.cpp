@@ -5,6 +5,7 @@
 #include "split/n_classes.h"
 #include "stats/cut_record.h"
 #include "stats/pair_record.h"
+#include "stats/target_record.h"
 #include "stats/threshold_record.h"
 
 namespace deciduous {
@@ -72,10 +73,17 @@ bool append_thresholds(NClasses n_classes, Attribute attribute, std::size_t max_
 
 bool append_record(Attribute attribute, Finding finding, Sampling const& sampling, NodeRows const& node,
                    std::size_t max_words, ScanScratch const& scratch, WipedVector<Word>& records) {
+    bool const has_sums = !node.targets.empty() && sampling.needs_sums();
     if (finding == Finding::pair) {
-        if (PairRecord::length(node.n_classes()) > max_words)
+        if (PairRecord::length(node.n_classes(), has_sums) > max_words)
             return false;
-        PairRecord::append(attribute, scratch.pair, records);
+        PairRecord::append(attribute, scratch.pair, has_sums, records);
+        return true;
+    }
+    if (has_sums) {
+        if (TargetRecord::length(scratch.targets.cuts.size()) > max_words)
+            return false;
+        TargetRecord::append(attribute, scratch.targets, records);
         return true;
     }
     return with_classes(node.n_classes(), [&](auto n_classes) {
@@ -91,6 +99,9 @@ bool update_record(Word* record, NodeCounts const& node, Dataset const& data, Ch
         return false;
     if (record_kind(record) == RecordKind::pair)
         return PairRecord::update(record, node.totals, data, changes);
+    if (node.has_targets && sampling.needs_sums())
+        return TargetRecord(record, Ranks(node.keys, record_attribute(record), node.dominant))
+            .update(data, changes, sampling.n_thresholds);
     return with_classes(node.totals.size(), [&](auto n_classes) {
         if (record_kind(record) == RecordKind::thresholds)
             return with_thresholds(n_classes, record, [&](auto its) { return its.update(data, changes); });
@@ -111,6 +122,13 @@ void offer_record(Word const* record, NodeCounts const& node, Sampling const& sa
         append_pair(
             attribute, pair.values(), pair.at_high(), node.totals, candidates,
             [&](std::span<Count const> at_low) { return noted_rank(pair.values(), at_low, node.dominant, sampling); });
+        if (pair.has_sum(node.totals.size()))
+            candidates.set_target_sum(candidates.size() - 1, pair.sum_at_low(node.totals.size()));
+        return;
+    }
+    if (node.has_targets && sampling.needs_sums()) {
+        TargetRecord(const_cast<Word*>(record), Ranks(node.keys, attribute, node.dominant))
+            .offer(sampling.n_thresholds, candidates, scratch);
         return;
     }
     Ranks const ranks(node.keys, attribute, node.dominant);
@@ -123,12 +141,46 @@ void offer_record(Word const* record, NodeCounts const& node, Sampling const& sa
     });
 }
 
+namespace {
+
+bool equals_recount_of_targets(Word const* record, NodeRows const& node, Sampling const& sampling,
+                               ScanScratch& scratch) {
+    Attribute const attribute = record_attribute(record);
+    WipedVector<Word> copy(record, record + record_length(record));
+    TargetRecord its(copy.data(), Ranks(node.keys, attribute, node.dominant));
+    find_target_cuts_again(node, attribute, its.bound(), scratch);
+    auto const count = [&](TargetCut const& cut, Target target) {
+        Count n = 0;
+        for (std::size_t i = 0; i < node.slots.size(); ++i) {
+            Value const value = node.data.value(node.slots[i], attribute);
+            n += (value == cut.value || value == cut.next) && node.targets[i] == target ? node.weight(i) : 0;
+        }
+        return n;
+    };
+    return its.equals(scratch.targets, count) && its.update(node.data, {}, sampling.n_thresholds);
+}
+
+TargetSum recount_sum_at_low(NodeRows const& node, Attribute attribute, FoundPair const& pair) {
+    TargetSum sum = 0;
+    for (std::size_t i = 0; i < node.slots.size(); ++i)
+        if (node.data.value(node.slots[i], attribute) == pair.values.low)
+            sum += node.weighted_target(i);
+    return sum;
+}
+
+}  // namespace
+
 bool equals_recount(Word const* record, NodeRows const& node, Sampling const& sampling, Tuning const& tuning,
                     ScanScratch& scratch) {
     Attribute const attribute = record_attribute(record);
     RecordKind const kind = record_kind(record);
+    bool const has_sums = !node.targets.empty() && sampling.needs_sums();
     if (kind == RecordKind::pair)
-        return find_pair_again(node, attribute, tuning, scratch) && PairRecord(record).equals(scratch.pair);
+        return PairRecord(record).has_sum(node.n_classes()) == has_sums &&
+               find_pair_again(node, attribute, tuning, scratch) && PairRecord(record).equals(scratch.pair) &&
+               (!has_sums || PairRecord(record).sum_at_low(1) == recount_sum_at_low(node, attribute, scratch.pair));
+    if (has_sums)
+        return equals_recount_of_targets(record, node, sampling, scratch);
     if (kind == RecordKind::thresholds) {
         find_thresholds_again(node, attribute, sampling.uniform(true), scratch);
         return with_thresholds(node.n_classes(), const_cast<Word*>(record),
@@ -173,6 +225,9 @@ std::size_t likely_length_of_thresholds(NodeRows const& node, std::uint32_t n_th
 
 std::size_t likely_length(NodeRows const& node, std::span<Attribute const> attributes, Sampling const& sampling,
                           Tuning const& tuning) {
+    bool const has_sums = !node.targets.empty() && sampling.needs_sums();
+    std::size_t const n_wanted =
+        sampling.n_thresholds == kAllThresholds ? node.size() : sampling.n_thresholds + tuning.reserve;
     std::size_t const n_classes = node.n_classes();
     std::size_t const n_cuts = sampling.scheme == CandidateScheme::valid ? likely_cuts(node, sampling, tuning) : 0;
     std::size_t n_words = 0;
@@ -182,7 +237,9 @@ std::size_t likely_length(NodeRows const& node, std::span<Attribute const> attri
                                      : column->is_coded() ? column->codes_in_order().size()
                                                           : node.size();
         if (n_values <= 2)
-            n_words += PairRecord::length(n_classes);
+            n_words += PairRecord::length(n_classes, has_sums);
+        else if (has_sums)
+            n_words += TargetRecord::length(std::min(n_wanted, n_values));
         else if (sampling.scheme == CandidateScheme::uniform)
             n_words += likely_length_of_thresholds(node, sampling.n_thresholds);
         else

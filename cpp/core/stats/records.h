@@ -15,11 +15,15 @@ namespace deciduous {
 
 // What its records have to know of a node.
 struct NodeCounts {
-    NodeCounts(Key its_key, std::span<Count const> its_totals)
-        : keys(its_key), totals(its_totals), dominant(dominant_class(its_key, its_totals)) {}
+    NodeCounts(Key its_key, std::span<Count const> its_totals, bool its_has_targets)
+        : keys(its_key),
+          totals(its_totals),
+          dominant(its_has_targets ? kNoClass : dominant_class(its_key, its_totals)),
+          has_targets(its_has_targets) {}
     CandidateKeys keys;
     std::span<Count const> totals;  // rows per class
     Label dominant;
+    bool has_targets;  // as in a regression forest
 };
 
 // Appends a record of what was found, if it has at most max_words; whether it has.

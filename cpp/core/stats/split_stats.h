@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,21 +13,26 @@
 #include "base/room.h"
 #include "base/types.h"
 #include "base/wiped.h"
+#include "split/two_targets.h"
 #include "stats/record.h"
 
 namespace deciduous {
 
-// One block of words: rows left of the split · rows of the node per class · records of the chosen attributes, in the
-// node's attribute order.
+// One block of words: rows left of the split · rows of the node per class · in a regression forest, what is known of
+// their targets · records of the chosen attributes, in the node's attribute order.
 class SplitStats {
 public:
     SplitStats() = default;
 
-    // No records yet.
-    void start(std::span<Count const> totals) {
+    // No records yet. In a regression forest something is known of the targets.
+    void start(std::span<Count const> totals, TargetSummary const* targets) {
         words_.assign(1, 0);
         words_.insert(words_.end(), totals.begin(), totals.end());
         n_classes_ = static_cast<std::uint32_t>(totals.size());
+        n_target_words_ = targets == nullptr ? 0 : kTargetWords;
+        words_.resize(words_.size() + n_target_words_, 0);
+        if (targets != nullptr)
+            set_targets(*targets);
         n_records_ = 0;
         is_undecided_ = false;
     }
@@ -44,6 +50,7 @@ public:
             std::fill(words_.begin() + static_cast<std::ptrdiff_t>(other.words_.size()), words_.end(), Word{0});
         words_.assign(other.words_.begin(), other.words_.end());
         n_classes_ = other.n_classes_;
+        n_target_words_ = other.n_target_words_;
         n_records_ = other.n_records_;
         is_undecided_ = other.is_undecided_;
     }
@@ -53,9 +60,25 @@ public:
     [[nodiscard]] std::span<Count> totals() { return {words_.data() + 1, n_classes_}; }
     [[nodiscard]] std::span<Count const> totals() const { return {words_.data() + 1, n_classes_}; }
 
+    // Of the targets, in a regression forest.
+    [[nodiscard]] bool has_targets() const { return n_target_words_ > 0; }
+    [[nodiscard]] TargetSummary targets() const {
+        TargetSummary its;
+        std::memcpy(static_cast<void*>(&its), words_.data() + 1 + n_classes_, sizeof its);
+        return its;
+    }
+    void set_targets(TargetSummary const& targets) {
+        std::memcpy(words_.data() + 1 + n_classes_, &targets, sizeof targets);
+    }
+
+    // So many words come before the records.
+    [[nodiscard]] static std::size_t head_length(std::size_t n_classes, bool has_targets) {
+        return 1 + n_classes + (has_targets ? kTargetWords : 0);
+    }
+
     [[nodiscard]] std::uint32_t n_records() const { return n_records_; }
-    [[nodiscard]] Word* first_record() { return words_.data() + 1 + n_classes_; }
-    [[nodiscard]] Word const* first_record() const { return words_.data() + 1 + n_classes_; }
+    [[nodiscard]] Word* first_record() { return words_.data() + 1 + n_classes_ + n_target_words_; }
+    [[nodiscard]] Word const* first_record() const { return words_.data() + 1 + n_classes_ + n_target_words_; }
     [[nodiscard]] Word const* last_record() const {
         Word const* record = first_record();
         for (std::uint32_t i = 1; i < n_records_; ++i)
@@ -110,17 +133,16 @@ public:
     void trim() { deciduous::trim(words_); }
 
     // Overwrites what is left of former records.
-    void wipe() {
-        words_.resize(words_.capacity());
-        deciduous::wipe(words_.data(), words_.size());
-        words_.clear();
-    }
+    void wipe() { wipe_and_clear(words_); }
 
     std::unique_ptr<Digest> digest;  // of the subtree, if nothing changed since it was computed
 
 private:
+    static constexpr std::uint32_t kTargetWords = sizeof(TargetSummary) / sizeof(Word);
+
     WipedVector<Word> words_;
     std::uint32_t n_classes_ = 0;
+    std::uint32_t n_target_words_ = 0;
     std::uint32_t n_records_ = 0;
     bool is_undecided_ = false;
 };

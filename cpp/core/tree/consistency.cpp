@@ -44,6 +44,17 @@ std::vector<Attribute> choose_attributes(NodeRows const& node, Sampling const& s
     return chosen;
 }
 
+// Whether a split knows two targets of its rows, and how many rows have each.
+bool are_counted(TwoTargets const& two, NodeRows const& node) {
+    Count n_first = 0;
+    Count n_second = 0;
+    for (std::size_t i = 0; i < node.targets.size(); ++i) {
+        n_first += node.targets[i] == two.first ? node.weight(i) : 0;
+        n_second += node.targets[i] == two.second ? node.weight(i) : 0;
+    }
+    return two.first != two.second && two.differ() && two.n_first == n_first && two.n_second == n_second;
+}
+
 class TreeChecker {
 public:
     TreeChecker(Tree const& tree, TreeContext const& context, ThreadScratch& scratch)
@@ -174,6 +185,10 @@ std::optional<std::string> find_inconsistency(SplitStats const& stats, NodeRows 
                                               TreeContext const& context, ThreadScratch& scratch) {
     if (!std::ranges::equal(stats.totals(), node.totals))
         return "its class counts differ from a recount";
+    if (stats.has_targets() && stats.targets().sum != sum_of_targets(node))
+        return "the sum of its targets differs from a recount";
+    if (stats.has_targets() && !are_counted(stats.targets().two, node))
+        return "the two targets that it knows differ from a recount";
     Sampling const sampling = sampling_at(path.depth, context.params);
     std::vector<Attribute> considered;
     Word const* record = stats.first_record();

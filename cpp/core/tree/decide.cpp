@@ -1,6 +1,7 @@
 #include "tree/decide.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -11,7 +12,8 @@
 namespace deciduous {
 
 bool Decider::must_be_leaf(std::span<Count const> totals, std::uint32_t depth) const {
-    return depth >= context_.params.max_depth || sum(totals) < context_.params.min_samples_split || is_pure(totals);
+    return depth >= context_.params.max_depth || sum(totals) < context_.params.min_samples_split ||
+           (!context_.data.has_targets() && is_pure(totals));
 }
 
 bool Decider::are_few(std::size_t n_rows) const {
@@ -32,7 +34,10 @@ LeafRows Decider::count(Rows const& rows) {
     auto& totals = scratch_.totals;
     totals.resize(n_classes);
     if (rows.small != nullptr) {
-        kernels::chosen->count_common(&rows.set, 1, rows.small->classes().data(), n_classes, totals.data());
+        if (n_classes == 1)
+            totals[0] = static_cast<Count>(std::popcount(rows.set));
+        else
+            kernels::chosen->count_common(&rows.set, 1, rows.small->classes().data(), n_classes, totals.data());
         scratch_.ends.resize(n_classes);
         std::inclusive_scan(totals.begin(), totals.end(), scratch_.ends.begin());
         return {totals, {}, scratch_.ends};
@@ -66,7 +71,20 @@ NodeRows Decider::look_at(Rows const& rows, Key key) {
     for (std::size_t i = 0; i < scratch_.weights.size(); ++i)
         scratch_.weights[i] = weights[rows.slots[i]];
     node.weights = scratch_.weights;
+    if (context_.data.has_targets()) {
+        node.dominant = kNoClass;
+        node.targets = list_targets(rows, node.size());
+    }
     return node;
+}
+
+std::span<Target const> Decider::list_targets(Rows const& rows, std::size_t n_rows) {
+    Target* const targets = scratch_.targets.take(n_rows);
+    if (rows.small != nullptr)
+        rows.small->list_targets(rows.set, targets);
+    else
+        std::ranges::transform(rows.slots, targets, [&](Slot slot) { return context_.data.targets()[slot]; });
+    return {targets, n_rows};
 }
 
 bool Decider::wants_bits(Rows const& rows) const {
@@ -149,7 +167,8 @@ namespace {
 // Whether the length of any record of this node fits into a word: there is a cut for each row or arrival at most.
 bool have_lengths(NodeRows const& node, Sampling const& sampling) {
     std::uint64_t const n_cuts = std::max<std::uint64_t>(node.size(), std::uint64_t{sampling.n_thresholds} + 1);
-    std::uint64_t const words_per_cut = 4 + 3 * node.n_classes();  // more than a cut of any record takes
+    std::uint64_t const words_per_cut =  // more than a cut of any record takes
+        std::max<std::uint64_t>(4 + 3 * node.n_classes(), sizeof(TargetCut) / sizeof(Word));
     return n_cuts * words_per_cut <= std::numeric_limits<Word>::max() - 64;
 }
 
@@ -157,6 +176,11 @@ bool have_lengths(NodeRows const& node, Sampling const& sampling) {
 
 Decision Decider::decide(Rows& rows, NodePath path) {
     NodeRows node = look_at(rows, path.key);
+    if (!node.targets.empty()) {
+        if (std::ranges::all_of(node.targets, [&](Target target) { return target == node.targets[0]; }))
+            return {};
+        scratch_.scan.targets_of_node.sum = sum_of_targets(node);
+    }
     Sampling const sampling = sampling_at(path.depth, context_.params);
     scratch_.order.start(varying_attributes(rows, node), path.key, sampling.n_attributes);
     scratch_.candidates.start(node.n_classes());
@@ -237,13 +261,18 @@ bool Decider::scan_many(NodeRows const& node, Sampling const& sampling) {
 
 // Whether what is found at a node is likely to be worth its memory; begins statistics without records if so.
 bool Decider::start_recording(NodeRows const& node, Sampling const& sampling) {
-    std::size_t const n_head = 1 + node.n_classes();
+    bool const has_targets = !node.targets.empty();
+    std::size_t const n_head = SplitStats::head_length(node.n_classes(), has_targets);
+    if (has_targets && sampling.scheme == CandidateScheme::uniform && !sampling.is_random)
+        return false;  // thresholds are not recorded with sums
     if (!is_worth_keeping(n_head, node.size()) || !have_lengths(node, sampling))
         return false;
     auto const likely = scratch_.order.first(sampling.n_attributes);
     if (n_head + likely_length(node, likely, sampling, context_.tuning) > max_words(node.size()))
         return false;
-    scratch_.found.start(node.totals);
+    if (has_targets)
+        scratch_.scan.targets_of_node.two = two_targets_of(node);
+    scratch_.found.start(node.totals, has_targets ? &scratch_.scan.targets_of_node : nullptr);
     return true;
 }
 
@@ -263,7 +292,8 @@ std::optional<Split> Decider::choose(std::span<Count const> totals, Label domina
 std::optional<Split> Decider::decide(SplitStats const& stats, NodePath path) {
     Sampling const sampling = sampling_at(path.depth, context_.params);
     scratch_.candidates.start(stats.totals().size());
-    NodeCounts const counts(path.key, stats.totals());
+    scratch_.scan.targets_of_node = stats.has_targets() ? stats.targets() : TargetSummary{};
+    NodeCounts const counts(path.key, stats.totals(), context_.data.has_targets());
     Word const* record = stats.first_record();
     for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record))
         offer_record(record, counts, sampling, scratch_.candidates, scratch_.scan);
@@ -274,7 +304,9 @@ std::optional<Split> Decider::decide(SplitStats const& stats, NodePath path) {
 bool Decider::renew(SplitStats& stats, std::vector<bool> const& is_stale, NodeRows const& node, NodePath path) {
     Sampling const sampling = sampling_at(path.depth, context_.params);
     SplitStats& fresh = scratch_.found;
-    fresh.start(stats.totals());
+    if (stats.has_targets())
+        scratch_.scan.targets_of_node = stats.targets();
+    fresh.start(stats.totals(), stats.has_targets() ? &scratch_.scan.targets_of_node : nullptr);
     Word const* record = stats.first_record();
     for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record)) {
         if (!is_stale[i]) {

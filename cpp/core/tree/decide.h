@@ -52,7 +52,7 @@ class Decider {
 public:
     Decider(TreeContext const& context, ThreadScratch& scratch) : context_(context), scratch_(scratch) {}
 
-    // Whether rows are a leaf before any split is considered.
+    // Whether rows are a leaf before any split is considered. Whether all targets are equal shows when it is.
     [[nodiscard]] bool must_be_leaf(std::span<Count const> totals, std::uint32_t depth) const;
 
     // The rows as those of a leaf; valid until the next call, as is what follows. The slots of few rows are not listed
@@ -77,7 +77,8 @@ public:
                                                   Predicate const& is_wanted) {
         Sampling const sampling = sampling_at(path.depth, context_.params);
         scratch_.candidates.start(stats.totals().size());
-        offer_record(record, NodeCounts(path.key, stats.totals()), sampling, scratch_.candidates, scratch_.scan);
+        offer_record(record, NodeCounts(path.key, stats.totals(), context_.data.has_targets()), sampling,
+                     scratch_.candidates, scratch_.scan);
         for (std::size_t i = 0; i < scratch_.candidates.size(); ++i) {
             Split const split = split_of(scratch_.candidates[i], scratch_.candidates.n_left(i), path.key, sampling);
             if (is_wanted(split))
@@ -108,11 +109,16 @@ public:
 
 private:
     [[nodiscard]] std::size_t max_words(std::size_t n_rows) const {
-        return std::size_t{context_.tuning.max_bytes_per_row} * n_rows / sizeof(Word);
+        Tuning const& tuning = context_.tuning;
+        std::size_t const n_bytes =
+            context_.data.has_targets() ? tuning.max_bytes_per_row_with_target : tuning.max_bytes_per_row;
+        return n_bytes * n_rows / sizeof(Word);
     }
     [[nodiscard]] Scoring scoring(std::span<Count const> totals) const {
-        return {context_.params.criterion, context_.params.min_samples_leaf, totals, context_.class_weights};
+        return {context_.params.criterion, context_.params.min_samples_leaf, totals, context_.class_weights,
+                scratch_.scan.targets_of_node.sum};
     }
+    [[nodiscard]] std::span<Target const> list_targets(Rows const& rows, std::size_t n_rows);
     void scan_few(Rows& rows, NodeRows const& node, Sampling const& sampling);
     [[nodiscard]] bool scan_many(NodeRows const& node, Sampling const& sampling);
     template <typename Complete>

@@ -76,6 +76,7 @@ struct ThreadScratch {
     std::vector<std::uint32_t> ends;
     std::vector<Count> totals;
     std::vector<Count> weights;
+    ScratchBuffer<Target> targets;
     ScratchBuffer<RowBits::Bits> bits;  // if they are gathered for it alone
     std::vector<RowBits::Bits> varying;
     std::vector<std::uint8_t> is_present;  // per attribute: whether some rows are of that category
@@ -90,10 +91,10 @@ struct ThreadScratch {
     ScratchBuffer<RowBits::Bits> right_bits;
     ScratchBuffer<Ordered> divided;  // values by which rows are divided
 
-    std::vector<ChangedRow> removed;  // of the walk over a tree
-    std::vector<ChangedRow> added;
-    std::vector<ChangedRow> going_right;
-    Pool<std::vector<ChangedRow>> row_lists;
+    ChangedRowList removed;  // of the walk over a tree
+    ChangedRowList added;
+    ChangedRowList going_right;
+    Pool<ChangedRowList> row_lists;
     Pool<std::vector<NodeIndex>> node_lists;
     std::vector<bool> is_stale;  // records of a node that must be made again
     SplitStats found;            // statistics of a node whose split was searched
@@ -107,7 +108,11 @@ struct ThreadScratch {
         right_bits.wipe_written();
         node_bits.for_each_free([](auto& its) { its.wipe_written(); });
         small_nodes.for_each_free([](SmallNode& node) { node.wipe_values(); });
+        targets.wipe_written();
         candidates.wipe_values();
+        for (ChangedRowList* const rows : {&removed, &added, &going_right})
+            wipe_and_clear(*rows);
+        row_lists.for_each_free(wipe_and_clear<ChangedRow>);
         found.wipe();
         planned.wipe();
     }

@@ -45,7 +45,7 @@ enum class Knowledge { complete, needs_scans, needs_search };
 // Changes in an order of their own.
 class CopiedChanges {
 public:
-    using RowLists = Pool<std::vector<ChangedRow>>;
+    using RowLists = Pool<ChangedRowList>;
 
     CopiedChanges(RowLists& lists, Changes const& changes) : removed_(lists), added_(lists) {
         removed_->assign(changes.removed.begin(), changes.removed.end());
@@ -436,11 +436,12 @@ private:
         Sampling const sampling = sampling_at(path.depth, context_.params);
         bool const keeps_constants = changes.added.empty() || keep_constants(index, stats, path.key, changes, sampling);
         apply_to_counts(stats.totals(), changes);
-        if (!keeps_constants)
+        bool const knows_targets = !context_.data.has_targets() || update_targets(stats, changes);
+        if (!keeps_constants || !knows_targets)
             return Knowledge::needs_search;
         Knowledge knowledge = Knowledge::complete;
         scratch_.is_stale.assign(stats.n_records(), false);
-        NodeCounts const counts(path.key, stats.totals());
+        NodeCounts const counts(path.key, stats.totals(), context_.data.has_targets());
         Word* record = stats.first_record();
         for (std::uint32_t i = 0; i < stats.n_records(); ++i, record += record_length(record))
             if (!update_record(record, counts, context_.data, changes, sampling, context_.tuning, scratch_.scan)) {
@@ -448,6 +449,22 @@ private:
                 knowledge = Knowledge::needs_scans;
             }
         return knowledge;
+    }
+
+    // Whether it is known that the targets are not all equal.
+    static bool update_targets(SplitStats& stats, Changes const& changes) {
+        TargetSummary targets = stats.targets();
+        bool is_known = true;
+        for (auto const& [slot, vote, values] : changes.removed) {
+            targets.sum -= vote.weighted_target();
+            is_known = targets.two.remove(vote.target, vote.weight) && is_known;
+        }
+        for (auto const& [slot, vote, values] : changes.added) {
+            targets.sum += vote.weighted_target();
+            targets.two.add(vote.target, vote.weight);
+        }
+        stats.set_targets(targets);
+        return is_known;
     }
 
     // Whether an attribute comes before the last of the chosen ones and was passed over, being constant on the node.

@@ -17,7 +17,7 @@ SECRET = ("random_state", "verbose")
 
 
 def described(path: Path) -> dict[str, Any]:
-    """Rows, trees, columns, classes, parameters and sizes. The seed is not told."""
+    """Rows, trees, columns, classes or targets, parameters and sizes. The seed is not told."""
     from .._state import arguments_from, entry
     from .._stored import StoredForest, depth_and_leaves
 
@@ -34,7 +34,8 @@ def described(path: Path) -> dict[str, Any]:
         "columns": names,
         "n_columns": len(stored.columns),
         "categories": categories,
-        "classes": stored.classes.tolist(),
+        "task": stored.targets.task,
+        **stored.targets.told(),
     }
     if not isinstance(stored, StoredForest):
         return {"kind": "frozen", "n_trees": stored.core.n_trees, "n_nodes": stored.core.n_nodes, **common}

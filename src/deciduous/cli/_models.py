@@ -18,11 +18,11 @@ from ._databases import is_live
 from ._output import note, shows_bars
 
 if TYPE_CHECKING:
-    from ..forest import DareForestClassifier
-    from ..frozen import FrozenForestClassifier
+    from .._forest import DareForest
+    from ..frozen import FrozenForest
 
 
-def loaded(path: Path, jobs: int = 1) -> DareForestClassifier | FrozenForestClassifier:
+def loaded(path: Path, jobs: int = 1) -> DareForest | FrozenForest:
     """The model in a file, or the forest of a live folder as of its last sync, whoever has that open."""
     require_model(path)
     if path.is_dir():
@@ -56,12 +56,12 @@ def require_model(path: Path) -> None:
         raise InvalidInputError(f"There is no model {path}. `deciduous train` makes one.")
 
 
-def loaded_with_rows(path: Path, jobs: int, purpose: str) -> DareForestClassifier:
+def loaded_with_rows(path: Path, jobs: int, purpose: str) -> DareForest:
     """The model in a file, which must have its training rows."""
-    from ..frozen import FrozenForestClassifier
+    from ..frozen import FrozenForest
 
     forest = loaded(path, jobs)
-    if isinstance(forest, FrozenForestClassifier):
+    if isinstance(forest, FrozenForest):
         raise FrozenForestError(purpose)
     return forest
 
@@ -120,7 +120,7 @@ class ChosenRows:
     ids: list[str] | None = None
     subjects: list[str] | None = None
 
-    def of(self, forest: DareForestClassifier) -> dict[str, Any]:
+    def of(self, forest: DareForest) -> dict[str, Any]:
         """The rows of a forest, as `delete` takes them."""
         if self.ids is not None:
             return {"ids": names_of(forest, self.ids)}
@@ -150,7 +150,7 @@ def _lines(path: str) -> list[str]:
         raise InvalidInputError(f"{where} is not text in UTF-8. Write an id on each line.") from None
 
 
-def names_of(forest: DareForestClassifier, texts: list[str]) -> list[Any]:
+def names_of(forest: DareForest, texts: list[str]) -> list[Any]:
     """Ids of rows of a forest, from text."""
     kind = forest.id_type_
     names = []

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from .._targets import CLASSIFICATION, REGRESSION
+from .._tasks import AUTO, TASKS, parameters
 from ..errors import InvalidInputError
 from ._rows import Asked
 
@@ -33,7 +36,7 @@ AnyModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model 
 TableOption = Annotated[str | None, typer.Option("--table", help="Table or view to read from a database.")]
 QueryOption = Annotated[str | None, typer.Option("--query", help="SQL query to read from a database.")]
 
-TargetOption = Annotated[str | None, typer.Option("--target", "-t", help="Column with the labels.")]
+TargetOption = Annotated[str | None, typer.Option("--target", "-t", help="Column to predict: labels or numbers.")]
 IdOption = Annotated[str | None, typer.Option("--id", help="Column with the row ids.")]
 SubjectOption = Annotated[str | None, typer.Option("--subject", help="Column that says whom a row belongs to.")]
 CategoricalOption = Annotated[
@@ -45,6 +48,33 @@ NumberRowsOption = Annotated[
     bool, typer.Option("--number-rows", help="Number the rows 0, 1, 2, … even if a column looks like ids.")
 ]
 
+
+class Task(StrEnum):
+    """What a forest is for."""
+
+    auto = AUTO
+    classification = CLASSIFICATION
+    regression = REGRESSION
+
+
+TaskOption = Annotated[
+    Task,
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="classification, regression, or auto: text, truth values and few different whole numbers are classes, "
+        "other numbers are a regression.",
+    ),
+]
+TargetRangeOption = Annotated[
+    tuple[float, float] | None,
+    typer.Option(
+        "--target-range",
+        metavar="LOW HIGH",
+        help="Lowest and highest target of a regression to expect, also in rows that come later. Default: from the "
+        "rows.",
+    ),
+]
 TreesOption = Annotated[int, typer.Option("--trees", min=1, help="Number of trees.")]
 DepthOption = Annotated[int, typer.Option("--depth", min=1, max=256, help="Maximum depth of the trees.")]
 ThresholdsOption = Annotated[
@@ -55,7 +85,7 @@ RandomDepthOption = Annotated[
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of DareForestClassifier. May be repeated."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of the estimator. May be repeated."),
 ]
 SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Random seed. Default: a secret one.")]
 # Parameters of the forest that have an option of their own.
@@ -66,6 +96,7 @@ OWN_OPTIONS = {
     "random_depth": "--random-depth",
     "random_state": "--seed",
     "n_jobs": "--jobs",
+    "target_range": "--target-range",
 }
 
 
@@ -111,12 +142,12 @@ def _split(given: list[str] | None) -> tuple[str, ...]:
     return tuple(name for part in given or () for name in part.split(","))
 
 
-def other_params(given: list[str] | None) -> dict[str, Any]:
-    """The parameters of `--set`: values are JSON, or text."""
-    from ..forest import DareForestClassifier
+def other_params(given: list[str] | None, target_range: tuple[float, float] | None) -> dict[str, Any]:
+    """The parameters of `--set`, whose values are JSON or text, and the range of targets, if there is one."""
+    from .._targets import given_range
 
-    known = [name for name in DareForestClassifier().get_params() if name not in OWN_OPTIONS]
-    params = {}
+    known = list(dict.fromkeys(name for task in TASKS for name in parameters(task) if name not in OWN_OPTIONS))
+    params: dict[str, Any] = {} if target_range is None else {"target_range": given_range(target_range)}
     for part in given or ():
         name, equals, value = part.partition("=")
         if name in OWN_OPTIONS:

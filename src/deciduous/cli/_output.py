@@ -38,6 +38,10 @@ WAYS_OUT = {
     ),
     "Leave it out with `columns=`": "Leave it out with --columns",
     "name it in `categorical_features`": "name it with --categorical",
+    "a `target_range` that is wide enough": "a --target-range that is wide enough",
+    "take task='classification'": "take --task classification",
+    "with task='regression'": "with --task regression",
+    "use `DareForestRegressor`, which predicts numbers": "train with --task regression",
     "Give either `table`, the name of a table or view, or `query`.": "Say what to read: --table or --query.",
     "`LiveForest.create` makes one": "`deciduous live create` makes one",
     "`install_capture` puts": "`deciduous live capture` puts",
@@ -204,8 +208,12 @@ def present_table(title: str, columns: list[str], rows: list[list[str]]) -> None
         table.add_column(column)
     for row in rows:
         table.add_row(*row)
-    width = None if Console().is_terminal else WIDTH_OF_FILES
-    Console(width=width).print(table, markup=False)
+    console = Console()
+    if not console.is_terminal:
+        console.width = WIDTH_OF_FILES
+    with console.capture() as captured:  # Rich itself would end the process if the reader has seen enough
+        console.print(table, markup=False)
+    typer.echo(captured.get(), nl=False)
 
 
 def shows_bars() -> bool:

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._columns import looks_like_names
+from .._targets import ANY_TARGET, CLASSIFICATION, REGRESSION, TargetScale, span_text
+from .._tasks import SeenNumbers, task_of
 from ..errors import InvalidInputError, shown
 from ._compact import Numbers, Texts, Whole
 from ._output import counted, note, warn
@@ -69,7 +71,7 @@ class Rows:
 
     roles: Roles
     table: Any  # of pyarrow: float32, and dictionaries for categories
-    labels: NDArray[Any]
+    labels: NDArray[Any]  # or targets of a regression
     ids: Any = None
     subjects: Any = None
 
@@ -77,28 +79,35 @@ class Rows:
         return len(self.labels)
 
 
-def training_rows(source: Source, asked: Asked) -> Rows:
-    """All rows of a source, to train on. Says what was guessed."""
+def training_rows(
+    source: Source, asked: Asked, task: str | None, target_range: tuple[float, float] | None
+) -> tuple[Rows, str]:
+    """All rows of a source, to train on, and the task, which is guessed if none is given. Says what was guessed."""
     types = columns_of(source)
     asked.require_known(types, source.name)
     roles = _guessed_roles(types, asked, source.name)
-    wanted, left_out = _types_to_read(types, roles, asked)
+    wanted, left_out = _types_to_read(types, roles, asked, task)
+    scale = ANY_TARGET if target_range is None else TargetScale.of_range(*target_range)
     spelled = spelled_types(types, [name for name in wanted if name in asked.categorical])
     while True:
         try:
-            collected = _collected(source, roles, wanted, asked.categorical, Terms(is_guess=True, spelled=spelled))
+            terms = Terms(is_guess=True, spelled=spelled)
+            collected = _collected(source, roles, wanted, asked.categorical, terms, scale)
             break
         except MisfitError as misfit:  # text after numbers: begin again, with a type that takes both
             if spelled.pop(misfit.column, None) is None:
-                wanted = {**wanted, misfit.column: _wider(wanted[misfit.column], misfit, roles, source.name)}
+                wanted = {**wanted, misfit.column: _wider(wanted[misfit.column], misfit, roles, task, source.name)}
     left_out |= collected.left_out
     if not collected.columns:
         raise InvalidInputError(f"{source.name} has no column to split on beside {shown(filter(None, roles.named))}.")
     _say_roles(roles, asked, "they are numbered 0, 1, 2, …")
     _say_columns(collected, left_out)
     rows = collected.rows(roles)
-    warn_of_labels(roles.target, np.unique(rows.labels), len(rows))
-    return rows
+    guessed = task or _guessed_task(rows)
+    _say_unlabelled(collected, guessed)
+    rows.labels = _for_task(rows, guessed)
+    warn_of_labels(roles.target, np.unique(rows.labels), len(rows), guessed)
+    return rows, guessed
 
 
 def rows_for(forest: Any, source: Source, asked: Asked) -> Rows:
@@ -108,7 +117,9 @@ def rows_for(forest: Any, source: Source, asked: Asked) -> Rows:
     features = feature_types(forest, types, asked, source.name)
     others = {name: kind for name, kind in types.items() if name not in features and name not in asked.drop}
     roles = _guessed_roles(others, asked, source.name, takes_the_only_one=True)
-    wanted = {roles.target: _label_type_of(forest, types[roles.target]), **features}
+    task = task_of(forest)
+    scale = forest._target_scale if task == REGRESSION else ANY_TARGET
+    wanted = {roles.target: _label_type_of(forest, task, roles.target, types[roles.target]), **features}
     if roles.id is not None:
         wanted[roles.id] = _text_or_whole(is_text=forest.id_type_ is not int)
     if roles.subject is not None:
@@ -118,12 +129,14 @@ def rows_for(forest: Any, source: Source, asked: Asked) -> Rows:
     categories = Known.of(forest, list(features))
     try:
         terms = Terms(known=categories.words(), spelled=spelled_types(types, features))
-        collected = _collected(source, roles, wanted, tuple(features), terms, categories)
+        collected = _collected(source, roles, wanted, tuple(features), terms, scale, categories)
     except MisfitError as misfit:
         raise not_as_before(misfit, source.name) from None
     _say_roles(roles, asked, "they get fresh numbers")
+    _say_unlabelled(collected, task)
     categories.warn()
     rows = collected.rows(roles)
+    rows.labels = _for_task(rows, task)
     rows.table = as_input(forest, rows.table.select(list(features)))
     return rows
 
@@ -223,13 +236,22 @@ def named_column(name: str) -> str:
     return f"{name!r}, the index of pandas," if name.lower() in INDEX_NAMES else repr(name)
 
 
-def warn_of_labels(target: str, classes: NDArray[Any], n_rows: int) -> None:
-    """Of labels that are hardly what was meant."""
-    if len(classes) == 1:
-        warn(f"All labels in {target!r} are {classes[0]}: there is nothing to learn. Choose another --target?")
-    elif len(classes) > MANY_CLASSES:
+def say_task(task: str, target: str, why_measured: str | None = None) -> None:
+    """What was guessed of a target that holds numbers, and why, if that is known."""
+    held, other = "numbers with few different values", REGRESSION
+    if task == REGRESSION:
+        held, other = why_measured or "numbers that are not whole, or many different ones", CLASSIFICATION
+    note(f"Guessed: {task}, as {target!r} holds {held} (--task {other}).")
+
+
+def warn_of_labels(target: str, values: NDArray[Any], n_rows: int, task: str) -> None:
+    """Of labels that are hardly what was meant; of each value once."""
+    if len(values) == 1:
+        what = "targets" if task == REGRESSION else "labels"
+        warn(f"All {what} in {target!r} are {values[0]}: there is nothing to learn. Choose another --target?")
+    elif task == CLASSIFICATION and len(values) > MANY_CLASSES:
         warn(
-            f"{target!r} has {len(classes):,} different values in {counted(n_rows, 'row')}, and each is a class. "
+            f"{target!r} has {len(values):,} different values in {counted(n_rows, 'row')}, and each is a class. "
             "Choose another --target, or make fewer classes of it?"
         )
 
@@ -240,8 +262,12 @@ def _say_columns(collected: _Collected, left_out: dict[str, str]) -> None:
     note(f"Guessed: {counted(n_numbers, 'column')} of numbers, {len(texts)} of categories" + _listed(texts) + ".")
     for name, reason in left_out.items():
         note(f"Left out: {name!r}, {reason}.")
+
+
+def _say_unlabelled(collected: _Collected, task: str) -> None:
     if collected.n_without_label:
-        note(f"Left out: {counted(collected.n_without_label, 'row')} without a label.")
+        what = "target" if task == REGRESSION else "label"
+        note(f"Left out: {counted(collected.n_without_label, 'row')} without a {what}.")
 
 
 def _listed(texts: list[str]) -> str:
@@ -251,7 +277,7 @@ def _listed(texts: list[str]) -> str:
 # --------------------------------------------------------------------------------------------------- types of columns
 
 
-def _types_to_read(types: Types, roles: Roles, asked: Asked) -> tuple[dict[str, Any], dict[str, str]]:
+def _types_to_read(types: Types, roles: Roles, asked: Asked, task: str | None) -> tuple[dict[str, Any], dict[str, str]]:
     """The type in which each column is read, and the columns that are left out, each with the reason."""
     import pyarrow as pa
 
@@ -259,7 +285,7 @@ def _types_to_read(types: Types, roles: Roles, asked: Asked) -> tuple[dict[str, 
     left_out: dict[str, str] = {}
     for name, kind in types.items():
         if name == roles.target:
-            wanted[name] = _label_type(kind)
+            wanted[name] = _number_type(name, kind) if task == REGRESSION else _label_type(kind)
         elif name in roles.named:
             wanted[name] = _name_type(kind)
         elif name in asked.drop:
@@ -332,17 +358,35 @@ def _label_type(kind: Any) -> Any:
     return pa.float64() if pa.types.is_floating(kind) else pa.string()
 
 
-def _label_type_of(forest: Any, kind: Any) -> Any:
+def _number_type(name: str, kind: Any) -> Any:
+    """The type in which targets of a regression are read."""
+    import pyarrow as pa
+
+    if is_time(kind):
+        raise InvalidInputError(
+            f"Column {name!r} holds times, but the targets of a regression are numbers. Make a column of numbers."
+        )
+    return pa.bool_() if pa.types.is_boolean(kind) else pa.float64()
+
+
+def _label_type_of(forest: Any, task: str, name: str, kind: Any) -> Any:
     """The type in which labels of new rows are read: text if those of the forest are."""
     import pyarrow as pa
 
+    if task == REGRESSION:
+        return _number_type(name, kind)
     return pa.string() if forest.classes_.dtype.kind == "U" else _label_type(kind)
 
 
-def _wider(kind: Any, misfit: MisfitError, roles: Roles, where: str) -> Any:
+def _wider(kind: Any, misfit: MisfitError, roles: Roles, task: str | None, where: str) -> Any:
     """A type that also takes what did not fit."""
     import pyarrow as pa
 
+    if misfit.column == roles.target and task == REGRESSION:
+        raise InvalidInputError(
+            f"Column {misfit.column!r} of {where} does not hold numbers, as the targets of a regression must be: "
+            f"{misfit.reason}. Correct it, choose another --target, or take --task {CLASSIFICATION}."
+        )
     if pa.types.is_string(kind):
         raise InvalidInputError(f"Column {misfit.column!r} of {where} cannot be read as text: {misfit.reason}.")
     if misfit.column == roles.target and pa.types.is_integer(kind):
@@ -375,7 +419,7 @@ class _Collected:
     def rows(self, roles: Roles) -> Rows:
         import pyarrow as pa
 
-        labels = _labels(self.labels, roles.target)
+        labels = _labels(self.labels)
         table = pa.table({name: column.taken() for name, column in self.columns.items()})
         return Rows(roles, table, labels, _names(self.ids), _names(self.subjects))
 
@@ -386,6 +430,7 @@ def _collected(
     types: Types,
     categorical: Sequence[str],
     terms: Terms,
+    scale: TargetScale,
     known: Known | None = None,
 ) -> _Collected:
     import pyarrow as pa
@@ -400,6 +445,7 @@ def _collected(
     collected = _Collected(columns, labels, empty(roles.id), empty(roles.subject))
     with reading(source, types, terms) as batches:
         for batch, numbers in _with_labels(batches, roles.target, collected):
+            _require_within(batch.column(roles.target), roles.target, scale, numbers)
             collected.labels.see(batch.column(roles.target))
             for name, names in ((roles.id, collected.ids), (roles.subject, collected.subjects)):
                 if names is not None and name is not None:
@@ -459,6 +505,21 @@ def require_finite(batch: Any, columns: Iterable[str], numbers: NDArray[np.int64
             )
 
 
+def _require_within(targets: Any, column: str, scale: TargetScale, numbers: NDArray[np.int64]) -> None:
+    """Raises if a target is beyond the scale: the forest refuses it, too, but cannot tell where in the source."""
+    if str(targets.type) != "double":
+        return
+    values = targets.to_numpy(zero_copy_only=False)
+    for place in np.flatnonzero(scale.beyond(values))[:1]:
+        way_out = "Correct it, or leave it empty."
+        if scale != ANY_TARGET:
+            way_out = "Correct it, or train a forest with a --target-range that is wide enough."
+        raise InvalidInputError(
+            f"Row {numbers[place]} holds {values[place]} in column {column!r}, but targets are numbers "
+            f"{span_text(*scale.limits)}. {way_out}"
+        )
+
+
 def _leave_out_names(collected: _Collected, categorical: Sequence[str], is_too_many: Callable[[int], bool]) -> None:
     """Leaves out columns of text with so many different values that they look like names."""
     for name, column in list(collected.columns.items()):
@@ -467,18 +528,32 @@ def _leave_out_names(collected: _Collected, categorical: Sequence[str], is_too_m
             del collected.columns[name]
 
 
-def _labels(labels: Whole | Texts, target: str) -> NDArray[Any]:
-    if isinstance(labels, Texts):
-        return np.array(labels.texts())[labels.codes()]
-    values = labels.taken()
-    if values.dtype.kind == "f":
-        broken = values[values != np.floor(values)][:1]
+def _guessed_task(rows: Rows) -> str:
+    """The task that the labels look like. Text and truth values are classes, which needs no word."""
+    if rows.labels.dtype.kind not in "if":
+        return CLASSIFICATION
+    seen = SeenNumbers()
+    seen.see(rows.labels)
+    say_task(seen.task, rows.roles.target, seen.why_measured)
+    return seen.task
+
+
+def _for_task(rows: Rows, task: str) -> NDArray[Any]:
+    """The labels as the forest takes them: classes, or numbers."""
+    if task == REGRESSION:
+        return rows.labels.astype(np.float64, copy=False)
+    if rows.labels.dtype.kind == "f":
+        broken = rows.labels[rows.labels != np.floor(rows.labels)][:1]
         if len(broken):
             raise InvalidInputError(
-                f"Column {target!r} holds {broken[0]}, but labels are classes: text or whole numbers. Choose another "
-                "--target, or make classes of the numbers."
+                f"Column {rows.roles.target!r} holds {broken[0]}, but labels are classes: text or whole numbers. "
+                f"Choose another --target, make classes of the numbers, or train with --task {REGRESSION}."
             )
-    return values
+    return rows.labels
+
+
+def _labels(labels: Whole | Texts) -> NDArray[Any]:
+    return np.array(labels.texts())[labels.codes()] if isinstance(labels, Texts) else labels.taken()
 
 
 def _names(names: Whole | Texts | None) -> Any:

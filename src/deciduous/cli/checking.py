@@ -74,7 +74,10 @@ def inspect(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is in a model: rows, trees, columns, classes, parameters, sizes. The seed is not shown."""
+    """Show what is in a model: rows, trees, columns, classes, parameters, sizes. The seed is not shown.
+
+    For a regression, target_range is the lowest and the highest target that a row may have.
+    """
     if ids and not as_json and (tree is not None or importances or check):
         raise typer.BadParameter("--ids prints ids alone, for other programs. With --json it goes with other options.")
     needs_estimator = tree is not None or importances or ids or check
@@ -158,13 +161,13 @@ def rows(
 
 
 def _as_batch(held: TrainingRows) -> Any:
-    """Rows as a record batch, with columns of their own names; `id`, `subject` and `label` as `add` guesses them."""
+    """Rows as a record batch, with columns of their own names; `id`, `subject` and targets as `add` guesses them."""
     import pyarrow as pa
 
     about: dict[str, list[Any]] = {"id": _whole_or_text(held.ids)}
     if any(subject is not None for subject in held.subjects):
         about["subject"] = _whole_or_text(held.subjects)
-    about["label"] = held.y.tolist()
+    about[held.y_name] = held.y.tolist()
     if (held.sample_weight != 1).any():
         about["weight"] = held.sample_weight.tolist()
     taken = set(held.feature_names)

@@ -16,7 +16,7 @@ from ..experiments import datasets, paper, report, runner
 from ..experiments.protocols import PROTOCOLS
 from ..experiments.scales import SCALES
 from ..experiments.store import Record, Runs, Store, Unit
-from ..experiments.wording import sentence
+from ..experiments.wording import NOTHING, sentence
 from . import _options as options
 from ._output import CHECK_FAILED, JsonOption, note, present, present_table
 
@@ -107,8 +107,8 @@ def list_data(data: DataOption = None, as_json: JsonOption = False) -> None:
         [
             its["name"],
             f"{its['train_rows']:,} + {its['test_rows']:,}",
-            f"{its['attributes']:,} ({its['attributes_of_paper']:,})",
-            f"{100 * its['positive']:.1f}%",
+            f"{its['attributes']:,}" + (f" ({its['attributes_of_paper']:,})" if its["attributes_of_paper"] else ""),
+            NOTHING if its["positive"] is None else f"{100 * its['positive']:.1f}%",
             its["metric"],
             its["state"],
             f"{its['origin']} ({its['licence']})",
@@ -121,13 +121,15 @@ def list_data(data: DataOption = None, as_json: JsonOption = False) -> None:
 
 def _described(its: datasets.Entry, data: Path | None) -> dict[str, Any]:
     missing = "no, can be fetched" if its.fetch else "no"
+    is_regression = its.is_regression
     return {
         "name": its.name,
         "train_rows": its.expected.n_train,
         "test_rows": its.expected.n_test,
         "attributes": its.expected.n_attributes,
-        "attributes_of_paper": paper.dataset(its.paper_name).n_attributes,
-        "positive": its.expected.positive_rate,
+        "attributes_of_paper": None if is_regression else paper.dataset(its.paper_name).n_attributes,
+        "positive": None if is_regression else its.expected.mean_label,
+        "mean_target": its.expected.mean_label if is_regression else None,
         "metric": its.metric,
         "state": "made" if not its.is_real else missing if datasets.state_of(its.name, data) else "yes",
         "origin": its.origin,

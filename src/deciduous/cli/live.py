@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._targets import CLASSIFICATION
+from .._tasks import settled_task
 from ..errors import DeciduousError
 from . import _options as options
 from ._databases import connected_live, opened_live, require_database
 from ._output import JsonOption, counted, note, present, present_table, shows_bars, with_commands
 from ._outputs import App
-from ._rows import warn_of_labels
+from ._rows import say_task, warn_of_labels
 from ._verifying import verify_live
 
 if TYPE_CHECKING:
@@ -36,13 +38,15 @@ UrlOption = Annotated[str | None, typer.Option("--url", help="Database URL, if i
         "deciduous live create sqlite:///clinic.db clinic.forest --table patients --id id --target readmitted",
         "deciduous live create postgresql://me@db/clinic clinic.forest --table patients --id id \\",
         "    --target readmitted --subject person_id --capture",
+        "deciduous live create sqlite:///homes.db homes.forest --table homes --id id --target price \\",
+        "    --task regression --target-range 0 2000000",
     )
 )
 def create(
     url: Annotated[str, typer.Argument(help="Database URL, such as sqlite:///clinic.db or postgresql://me@db/clinic.")],
     folder: Annotated[Path, typer.Argument(help="A new folder.")],
     id: Annotated[str, typer.Option("--id", help="Column with the row ids.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="Column with the labels.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict: labels or numbers.")],
     table: options.TableOption = None,
     query: options.QueryOption = None,
     subject: options.SubjectOption = None,
@@ -57,6 +61,8 @@ def create(
     depth: options.DepthOption = 20,
     thresholds: options.ThresholdsOption = 25,
     random_depth: options.RandomDepthOption = 0,
+    task: options.TaskOption = options.Task.auto,
+    target_range: options.TargetRangeOption = None,
     set_: options.SetOption = None,
     seed: options.SeedOption = None,
     jobs: options.JobsOption = -1,
@@ -65,7 +71,6 @@ def create(
     """Train a forest on a table, and store it in a folder. From then on it can follow the table."""
     from ..live import LiveForest
 
-    require_database(url, "A live forest follows one that is there.")
     params = {
         "n_estimators": trees,
         "max_depth": depth,
@@ -74,8 +79,10 @@ def create(
         "random_state": seed,
         "n_jobs": jobs,
         "categorical_features": list(options.asked_columns(categorical=categorical).categorical) or None,
-        **options.other_params(set_),
+        **options.other_params(set_, target_range),
     }
+    is_guessed = settled_task(task, params) is None
+    require_database(url, "A live forest follows one that is there.")
     live = LiveForest.create(
         url,
         table=table,
@@ -86,12 +93,17 @@ def create(
         columns=None if columns is None else columns.split(","),
         folder=folder,
         params=params,
+        task=task,
         capture=capture,
         verbose=int(shows_bars()),
     )
     with live:
         result = {"folder": str(folder), **live.status(), "columns": live.columns}
-        warn_of_labels(target, live.classes_, result["n_rows"])
+        classes = live.classes_ if live.task == CLASSIFICATION else None
+        if is_guessed and (classes is None or classes.dtype.kind in "if"):
+            say_task(live.task, target)
+        if classes is not None:
+            warn_of_labels(target, classes, result["n_rows"], live.task)
     present(
         as_json,
         result,

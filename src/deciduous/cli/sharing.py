@@ -71,8 +71,8 @@ def export(
 ) -> None:
     """Export a model for other programs: ONNX, treelite, or readable text.
 
-    The export is a copy, which deletions do not change: export again. Text shows the number of rows and their classes
-    at each node, so it needs a model that is not frozen.
+    The export is a copy, which deletions do not change: export again. Text shows the number of rows at each node,
+    and their classes or the mean of their targets, so it needs a model that is not frozen.
     """
     chosen = format or SUFFIXES.get(out.suffix.lower())
     if chosen is None:

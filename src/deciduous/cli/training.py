@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from .._targets import CLASSIFICATION, span_text
+from .._tasks import forest_class, settled_task, task_of
 from . import _options as options
 from ._csv import CsvForm
 from ._models import changing, working
@@ -27,6 +29,7 @@ OutOption = Annotated[Path, typer.Option("--out", "-o", help="Model file to writ
         "deciduous train visits.parquet --target readmitted --id visit --subject person --trees 50 -o visits.forest",
         "deciduous train sqlite:///clinic.db --table patients --target readmitted -o patients.forest",
         "deciduous train data.csv --target y --categorical zip --drop name --set class_weight=balanced -o m.forest",
+        "deciduous train houses.csv --target price --task regression --target-range 0 2000000 -o houses.forest",
     )
 )
 def train(
@@ -47,6 +50,8 @@ def train(
     depth: options.DepthOption = 20,
     thresholds: options.ThresholdsOption = 25,
     random_depth: options.RandomDepthOption = 0,
+    task: options.TaskOption = options.Task.auto,
+    target_range: options.TargetRangeOption = None,
     set_: options.SetOption = None,
     seed: options.SeedOption = None,
     jobs: options.JobsOption = -1,
@@ -54,21 +59,22 @@ def train(
 ) -> None:
     """Train a forest on the rows of a file or table, and write it to a model file.
 
-    Numbers are numeric, text is categorical, and empty cells are missing values. Guesses are reported on stderr.
+    Numbers are numeric, text is categorical, and empty cells are missing values. A target of numbers with
+    fractions, or with many different values, is a regression. Guesses are reported on stderr.
     """
-    from ..forest import DareForestClassifier
-
-    forest = DareForestClassifier(
-        trees,
-        max_depth=depth,
-        n_thresholds=thresholds,
-        random_depth=random_depth,
-        random_state=seed,
-        **options.other_params(set_),
-    )
+    params = {
+        "n_estimators": trees,
+        "max_depth": depth,
+        "n_thresholds": thresholds,
+        "random_depth": random_depth,
+        "random_state": seed,
+        **options.other_params(set_, target_range),
+    }
+    settled = settled_task(task, params)
     asked = options.asked_columns(target, id, subject, categorical, drop, number_rows)
-    rows = training_rows(source_of(data, table, query, CsvForm.checked(sep, decimal, encoding)), asked)
-    _fit_and_save(forest, rows, out, jobs, as_json)
+    source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
+    rows, found = training_rows(source, asked, settled, target_range)
+    _fit_and_save(forest_class(found)(**params), rows, out, jobs, as_json)
 
 
 @app.command(
@@ -76,6 +82,7 @@ def train(
         "deciduous tune patients.csv --target diagnosis -o patients.forest",
         "deciduous tune patients.csv --target diagnosis --trees 10,50 --depth 5,10 --folds 3 --seed 7",
         "deciduous tune big.parquet --target y --sample 20000 --resume tuning.jsonl -o big.forest",
+        "deciduous tune houses.csv --target price --task regression --scoring r2 --tolerance 0.01",
     )
 )
 def tune(
@@ -107,11 +114,16 @@ def tune(
     ] = None,
     scoring: Annotated[
         str | None,
-        typer.Option("--scoring", help="A scikit-learn scorer. Default: chosen by the share of positive rows."),
+        typer.Option(
+            "--scoring",
+            help="A scikit-learn scorer. Default: chosen by the share of positive rows; r2 for a regression.",
+        ),
     ] = None,
     resume: Annotated[
         Path | None, typer.Option("--resume", help="File that keeps finished evaluations, to resume from.")
     ] = None,
+    task: options.TaskOption = options.Task.auto,
+    target_range: options.TargetRangeOption = None,
     set_: options.SetOption = None,
     seed: options.SeedOption = None,
     jobs: options.JobsOption = -1,
@@ -121,7 +133,6 @@ def tune(
 
     With --out, a forest with these parameters is then trained on all rows.
     """
-    from ..forest import DareForestClassifier
     from ..tuning import tune as search
 
     grid = {
@@ -130,8 +141,11 @@ def tune(
         "n_thresholds": _numbers("--thresholds", thresholds),
     }
     asked = options.asked_columns(target, id, subject, categorical, drop, number_rows)
-    rows = training_rows(source_of(data, table, query, CsvForm.checked(sep, decimal, encoding)), asked)
-    template = DareForestClassifier(random_state=seed, **options.other_params(set_))
+    params = options.other_params(set_, target_range)
+    settled = settled_task(task, params)
+    source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
+    rows, found = training_rows(source, asked, settled, target_range)
+    template = forest_class(found)(random_state=seed, **params)
     result = search(
         template,
         rows.table,
@@ -148,13 +162,13 @@ def tune(
         resume_from=resume,
     )
     chosen = result.best_params | {"random_depth": result.random_depths[tolerance]}
-    found = {"metric": result.metric, "score": result.best_score, "params": chosen, "scores": result.scores}
+    told = {"metric": result.metric, "score": result.best_score, "params": chosen, "scores": result.scores}
     if out is None:
-        present(as_json, found, result.table())
+        present(as_json, told, result.table())
         return
     if not as_json:
         typer.echo(result.table())
-    _fit_and_save(result.forest(), rows, out, jobs, as_json, found)
+    _fit_and_save(result.forest(), rows, out, jobs, as_json, told)
 
 
 def _numbers(option: str, text: str) -> list[int]:
@@ -176,11 +190,12 @@ def _fit_and_save(
     with changing(out):
         forest.save(out)
     n_trees = forest.n_estimators
+    about, in_words = _targets_of(forest)
     result = {
         "model": str(out),
         "n_rows": n_rows,
         "n_columns": n_columns,
-        "classes": forest.classes_.tolist(),
+        **about,
         "n_trees": n_trees,
         "target": rows.roles.target,
         "id": rows.roles.id,
@@ -193,6 +208,16 @@ def _fit_and_save(
         as_json,
         (more or {}) | result,
         f"Trained {counted(n_trees, 'tree')} on {counted(n_rows, 'row')} of {counted(n_columns, 'column')}, "
-        f"{len(forest.classes_)} class{'' if len(forest.classes_) == 1 else 'es'}, in {seconds:.2f} s.",
+        f"{in_words}, in {seconds:.2f} s.",
         f"Wrote {out} ({size_text(out.stat().st_size)}), fingerprint {fingerprint}.",
     )
+
+
+def _targets_of(forest: Any) -> tuple[dict[str, Any], str]:
+    """What the forest predicts, for scripts and in words."""
+    task = task_of(forest)
+    if task == CLASSIFICATION:
+        classes = forest.classes_.tolist()
+        return {"task": task, "classes": classes}, f"{len(classes)} class{'' if len(classes) == 1 else 'es'}"
+    limits = forest.target_range_
+    return {"task": task, "target_range": list(limits)}, f"takes targets {span_text(*limits)}"

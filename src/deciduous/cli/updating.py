@@ -20,7 +20,7 @@ from ._reading import Source, source_of
 from ._rows import Asked, Rows, rows_for
 
 if TYPE_CHECKING:
-    from ..forest import DareForestClassifier
+    from .._forest import DareForest
     from ..reports import UpdateReport
 
 app = App()
@@ -64,6 +64,7 @@ def delete(
     epilog=options.examples(
         "deciduous add patients.forest new.csv",
         "deciduous add patients.forest new.parquet --target diagnosis --id patient",
+        "deciduous add houses.forest sold.csv --target price",
     )
 )
 def add(
@@ -85,7 +86,8 @@ def add(
 ) -> None:
     """Add rows to a model as if they had been there from the start, and save the model.
 
-    Columns are matched by name; other columns are ignored. Without an id column, rows get new numbers as ids.
+    Columns are matched by name; other columns are ignored. Without an id column, rows get new numbers as ids. Targets
+    of a regression must be within the limits of the model, which `deciduous inspect` shows as target_range.
     """
     asked = options.asked_columns(target, id, subject, None, drop, number_rows)
     source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
@@ -139,7 +141,7 @@ def update(
         _update(forest, work, "Updated", out or model, jobs, as_json)
 
 
-def _rows_for(forest: DareForestClassifier, source: Source, asked: Asked) -> Rows:
+def _rows_for(forest: DareForest, source: Source, asked: Asked) -> Rows:
     rows = rows_for(forest, source, asked)
     if rows.ids is not None and forest.id_type_ is UUID:
         rows.ids = names_of(forest, rows.ids)

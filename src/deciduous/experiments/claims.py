@@ -15,7 +15,7 @@ from .page import Table
 from .protocols.deletion import ADVERSARIES
 from .protocols.deletion import MODELS as DELETION_MODELS
 from .protocols.exactness import LEMMA
-from .sections.choosing import TITLES, along, by_dataset
+from .sections.choosing import TITLES, along, by_dataset, of_kind
 from .sections.costs import scaled_memory
 from .sections.deletions import error_increase, speedups
 from .sections.updates import SIGNIFICANT
@@ -336,15 +336,23 @@ def _accounting_is_resident(runs: Runs) -> Claim:
     )
 
 
-def _deletion_is_exact(runs: Runs) -> Claim:
-    records = [record for record in runs.done("exactness") if record.unit.dataset != LEMMA]
-    n_true = sum(bool((record.result or {})["matches"]) for record in records)
-    return Claim(
-        "deletion gives the model that retraining gives (ours: the same bytes)",
-        "section 3, theorem",
-        f"{n_true} of {len(records)} forests have the fingerprint of the retrained one",
-        _judged(n_true, len(records)),
-    )
+def _is_exact(text: str, where: str, is_regression: bool) -> Callable[[Runs], Claim]:
+    def check(runs: Runs) -> Claim:
+        all_of_them = of_kind(runs.done("exactness"), is_regression)
+        records = [record for record in all_of_them if record.unit.dataset != LEMMA]
+        n_true = sum(bool((record.result or {})["matches"]) for record in records)
+        found = f"{n_true} of {len(records)} forests have the fingerprint of the retrained one"
+        return Claim(text, where, found, _judged(n_true, len(records)))
+
+    return check
+
+
+_deletion_is_exact = _is_exact(
+    "deletion gives the model that retraining gives (ours: the same bytes)", "section 3, theorem", is_regression=False
+)
+_regression_is_exact = _is_exact(
+    "regression: deletion gives the same bytes as retraining", "ours, not in the paper", is_regression=True
+)
 
 
 def _lemma_is_exact(runs: Runs) -> Claim:
@@ -380,5 +388,6 @@ CHECKS: tuple[Callable[[Runs], Claim], ...] = (
     _memory_overhead,
     _accounting_is_resident,
     _deletion_is_exact,
+    _regression_is_exact,
     _lemma_is_exact,
 )

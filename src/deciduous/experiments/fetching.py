@@ -73,11 +73,27 @@ def higgs(get: Download) -> Any:
 
 
 def credit_card(_: Download) -> Any:
-    """Credit Card from OpenML, which has a client of its own in scikit-learn."""
+    """Credit Card from OpenML."""
+    return _openml(1597).astype({"Class": int})
+
+
+def electricity(_: Download) -> Any:
+    """Electricity from OpenML."""
+    return _openml(151)
+
+
+def california_housing(_: Download) -> Any:
+    """California Housing, which scikit-learn fetches by itself."""
+    from sklearn.datasets import fetch_california_housing
+
+    return fetch_california_housing(as_frame=True).frame
+
+
+def _openml(data_id: int) -> Any:
+    """OpenML has a client of its own in scikit-learn."""
     from sklearn.datasets import fetch_openml
 
-    frame = fetch_openml(data_id=1597, as_frame=True, parser="auto").frame
-    return frame.astype({"Class": int})
+    return fetch_openml(data_id=data_id, as_frame=True, parser="auto").frame
 
 
 def _csv(content: bytes, names: list[str] | None = None, **options: Any) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
 from ..forest import DareForestClassifier
+from ..regressor import DareForestRegressor
 from .datasets import DataSet, Unavailable
 from .paper import Setting
 
@@ -22,6 +23,18 @@ def g_dare(setting: Setting, seed: int, **others: Any) -> DareForestClassifier:
 def r_dare(setting: Setting, seed: int, **others: Any) -> DareForestClassifier:
     """Our forest with the setting's random levels, the paper's R-DaRE."""
     return g_dare(setting, seed, random_depth=setting.random_depth, **others)
+
+
+def dare_for(data: DataSet, setting: Setting, seed: int, **others: Any) -> DareForestClassifier | DareForestRegressor:
+    """Our forest with the setting's random levels for these data: the classifier, or the regressor.
+
+    The range of all targets belongs to the parameters of the regressor: without it, what is left after deletions would
+    be retrained with a range of its own.
+    """
+    if not data.is_regression:
+        return r_dare(setting, seed, **others)
+    ends = float(data.y.min()), float(data.y.max())
+    return DareForestRegressor(**setting.params(seed, random_depth=setting.random_depth, target_range=ends, **others))
 
 
 def random_trees(setting: Setting, seed: int, **others: Any) -> DareForestClassifier:
@@ -78,7 +91,9 @@ def sklearn_memory(forest: Any) -> int:
 
 
 def quality(model: Any, data: DataSet) -> float:
-    """The measure of these data on their test part: accuracy, AUC or average precision."""
+    """The measure of these data on their test part: accuracy, AUC or average precision; R² of numbers."""
+    if data.is_regression:
+        return float(r2_score(data.y_test, model.predict(data.X_test)))
     shares = model.predict_proba(data.X_test)
     if data.metric == "auc":
         return float(roc_auc_score(data.y_test, shares[:, 1]))

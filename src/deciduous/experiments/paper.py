@@ -33,7 +33,7 @@ class Setting:
     random_depth: int
 
     def params(self, seed: int, **others: Any) -> dict[str, Any]:
-        """The greedy ones as arguments of DareForestClassifier: one thread unless told otherwise."""
+        """The greedy ones as arguments of a forest of ours: one thread unless told otherwise."""
         own = {"n_estimators": self.n_trees, "max_depth": self.depth, "n_thresholds": self.k}
         return own | {"random_state": seed, "n_jobs": 1} | others
 

@@ -8,7 +8,7 @@ from .claims import Verdict, claims, claims_table
 from .page import Section, Text, page
 from .scales import Scale
 from .sections import sections
-from .sections.deletions import speedup_table
+from .sections.deletions import regression_table, speedup_table
 from .sections.quality import performance_table
 from .sections.stability import fastest_table
 from .sections.surroundings import data_section, missing_section, run_section
@@ -56,6 +56,9 @@ def as_markdown(runs: Runs, scale: Scale) -> str:
         "### Stable splits compared with random levels",
         f"{stability.title}; in brackets its parameter, and how its score changes.",
         stability.as_markdown(),
+        "### Regression",
+        "Targets that are numbers: R² in place of accuracy and AUC. The paper has no regression.",
+        regression_table(runs.done("deletion")).as_markdown(),
         "### The run",
         *(
             part.as_markdown() if not isinstance(part, Text) else part.text

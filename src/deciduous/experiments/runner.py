@@ -57,7 +57,7 @@ class Request:
 
     def units(self, dataset: str) -> list[Unit]:
         """What is planned for a data set."""
-        return [unit for protocol in self.protocols for unit in protocol.plan(self.scale, dataset)]
+        return [unit for protocol in self.protocols for unit in protocol.units(self.scale, dataset)]
 
     def units_without_data(self) -> list[Unit]:
         """What needs no data set: the cases of the Lemma."""

@@ -109,7 +109,7 @@ def _rows_and_trees(n_rows: int | None, n_trees: int | None) -> str:
 SMOKE = Scale(
     "smoke",
     "Everything once on a little: shows that it works. About two minutes.",
-    datasets=("surgical", "bank_marketing", "synthetic"),
+    datasets=("surgical", "bank_marketing", "synthetic", "electricity", "friedman"),
     n_seeds=1,
     max_rows=2_000,
     max_trees=5,

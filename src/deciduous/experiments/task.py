@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..forest import DareForestClassifier
+from ..regressor import DareForestRegressor
 from . import models, paper
 from .datasets import DataSet, entry_of, load
 from .measuring import latency_figures, seconds
@@ -21,6 +22,8 @@ G_DARE = "g_dare"
 R_DARE = tuple(f"r_dare_{tolerance}" for tolerance in paper.TOLERANCES)
 FEWEST_DELETIONS = 3  # of a series, however slow they are
 
+Forest = DareForestClassifier | DareForestRegressor
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -30,6 +33,11 @@ class Protocol:
     about: str
     plan: Callable[[Scale, str], Sequence[Unit]]  # the units on a data set
     run: Callable[[Task], dict[str, Any]]
+    has_regression: bool = False
+
+    def units(self, scale: Scale, dataset: str) -> Sequence[Unit]:
+        """The units on a data set; none on a set for regression if the experiment is for classes only."""
+        return self.plan(scale, dataset) if self.has_regression or not entry_of(dataset).is_regression else []
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Task:
     def setting(self, model: str = G_DARE, criterion: str = "gini", max_trees: int | None = None) -> paper.Setting:
         """The paper's hyperparameters for a model on this data set, of at most so many trees."""
         tolerance = model.removeprefix("r_dare_") if model in R_DARE else None
-        its = paper.setting(entry_of(self.unit.dataset).paper_name, criterion, tolerance)
+        its = entry_of(self.unit.dataset).setting(criterion, tolerance)
         return its if max_trees is None else replace(its, n_trees=min(max_trees, its.n_trees))
 
     def some_trees(self, model: str = G_DARE, criterion: str = "gini") -> paper.Setting:
@@ -76,19 +84,19 @@ def seeds(n: int) -> range:
 # ------------------------------------------------------------------------------------------------ series of deletions
 
 
-def timed_fit(forest: DareForestClassifier, data: DataSet) -> float:
+def timed_fit(forest: Forest, data: DataSet) -> float:
     """Train in one thread; the seconds are those of naive retraining, which deletes a row by training again."""
     forest.set_params(n_jobs=1)
     return seconds(lambda: forest.fit(data.X, data.y))
 
 
-def delete_random(forest: DareForestClassifier, seed: int, budget: Budget) -> dict[str, Any]:
+def delete_random(forest: Forest, seed: int, budget: Budget) -> dict[str, Any]:
     """Single deletions of random rows."""
     rows = np.random.default_rng(seed).permutation(forest.n_rows_)[: min(budget.n, forest.n_rows_ // 2)]
     return _deleted(forest, iter(rows.tolist()), budget)
 
 
-def delete_worst(forest: DareForestClassifier, seed: int, budget: Budget, n_candidates: int) -> dict[str, Any]:
+def delete_worst(forest: Forest, seed: int, budget: Budget, n_candidates: int) -> dict[str, Any]:
     """Single deletions of the costliest of some random candidates; choosing them is timed on its own."""
     random = np.random.default_rng(seed)
     left = np.arange(forest.n_rows_)
@@ -110,9 +118,7 @@ def delete_worst(forest: DareForestClassifier, seed: int, budget: Budget, n_cand
     return figures | {"choosing": latency_figures(choosing), "n_candidates": n_candidates}
 
 
-def _deleted(
-    forest: DareForestClassifier, rows: Any, budget: Budget, also_spent: Sequence[float] = ()
-) -> dict[str, Any]:
+def _deleted(forest: Forest, rows: Any, budget: Budget, also_spent: Sequence[float] = ()) -> dict[str, Any]:
     """Deletes until the budget is spent; latencies, and the rows retrained by depth, per deletion."""
     times: list[float] = []
     by_depth = np.zeros(0)
@@ -134,7 +140,7 @@ def _deleted(
     }
 
 
-def deletion_series(task: Task, adversary: str, forest: DareForestClassifier, data: DataSet) -> dict[str, Any]:
+def deletion_series(task: Task, adversary: str, forest: Forest, data: DataSet) -> dict[str, Any]:
     """Train, judge, delete: what one unit of the experiments on deletion measures."""
     retraining = timed_fit(forest, data)
     score = models.quality(forest, data)

@@ -13,7 +13,7 @@ from ._folder import Files
 from ._state import State
 
 if TYPE_CHECKING:
-    from ..forest import DareForestClassifier
+    from .._tasks import Forest
 
 
 class Kept:
@@ -44,17 +44,17 @@ class Kept:
         """Whether the forest as of the last receipt is kept."""
         return self.has_snapshot() and self.state.snapshot_fingerprint == self.state.last_fingerprint()
 
-    def load_snapshot(self, name: str, fingerprint: str | None, n_jobs: int | None) -> DareForestClassifier | None:
+    def load_snapshot(self, name: str, fingerprint: str | None, n_jobs: int | None) -> Forest | None:
         """The forest of this snapshot, if it is sound."""
-        from ..forest import DareForestClassifier
+        from .._forest import DareForest
         from ..model_file import load
 
         try:
             forest = load(self._files.part(name), n_jobs=n_jobs, max_memory=math.inf)
         except CorruptModelError:
             return None
-        is_it = isinstance(forest, DareForestClassifier) and forest.fingerprint() == fingerprint
-        return cast("DareForestClassifier", forest) if is_it else None
+        is_it = isinstance(forest, DareForest) and forest.fingerprint() == fingerprint
+        return cast("Forest", forest) if is_it else None
 
     def close(self) -> None:
         """Look no more."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 
 from .._columns import looks_like_names
+from .._targets import ANY_TARGET, CLASSIFICATION, plain_range
+from .._tasks import AUTO, SeenNumbers
 from ..errors import InvalidInputError, shown
-from ._rows import NAMES, NUMBERS
-from ._settings import LiveColumn, Settings
+from ._rows import NAMES, NUMBERS, plain_targets
+from ._settings import TARGET_RANGE, LiveColumn, Settings
 from ._source import Source
-
-AUTO = "auto"
 
 
 @dataclass
@@ -28,6 +30,30 @@ class _Seen:
         self.types.update(map(type, values))
         if keeps or str in self.types:
             self.texts.update(values)
+
+
+@dataclass
+class _SeenTargets:
+    """What the values of the target are."""
+
+    types: set[type] = field(default_factory=set)
+    numbers: SeenNumbers = field(default_factory=SeenNumbers)
+    lowest: float = math.inf
+    highest: float = -math.inf
+
+    def see(self, values: Sequence[Any]) -> None:
+        self.types.update(map(type, values))
+        if self.types <= NUMBERS:
+            numbers = np.array(values, dtype=np.float64)
+            # NumPy would make floats of integers that stand beside others.
+            self.numbers.see(np.array(values) if len(set(map(type, values))) == 1 else np.array(values, dtype=object))
+            self.lowest = float(np.minimum(self.lowest, numbers.min()))  # NaN, if one is
+            self.highest = float(np.maximum(self.highest, numbers.max()))
+
+    @property
+    def task(self) -> str:
+        """What they look like."""
+        return CLASSIFICATION if self.types - NUMBERS or self.types == {bool} else self.numbers.task
 
 
 def categorical_choice(given: Any) -> dict[str, list[Any] | None]:
@@ -65,15 +91,23 @@ def feature_names(found: Sequence[str], columns: Sequence[str] | None, others: S
 
 
 def learned(
-    source: Source, connection: sa.Connection, settings: Settings, choice: Mapping[str, list[Any] | None]
+    source: Source,
+    connection: sa.Connection,
+    settings: Settings,
+    choice: Mapping[str, list[Any] | None],
+    task: str | None,
+    target_range: tuple[float, float] | None,
 ) -> tuple[Settings, int]:
-    """The settings with what the rows tell: kinds of columns, categories, kind of ids and labels. And how many rows."""
+    """The settings with what the rows tell: kinds of columns, categories, kind of ids and labels. And how many rows.
+
+    Rows also tell the task and the range of targets, if the user does not say them.
+    """
     names = [column.name for column in settings.columns]
     for name in choice:
         if name not in names:
             raise InvalidInputError(f"categorical_features names {name!r}, but the columns are {shown(names, 20)}.")
     seen = {name: _Seen() for name in names}
-    ids, labels, subjects, n_rows = _Seen(), _Seen(), _Seen(), 0
+    ids, targets, subjects, n_rows = _Seen(), _SeenTargets(), _Seen(), 0
     n_before = len(settings.source_columns) - len(names)
 
     def look(rows: Sequence[Sequence[Any]]) -> None:
@@ -81,7 +115,7 @@ def learned(
         n_rows += len(rows)
         by_column = list(zip(*rows, strict=True))
         ids.types.update(map(type, by_column[0]))
-        labels.types.update(map(type, by_column[1]))
+        targets.see(by_column[1])
         if settings.subject is not None:
             subjects.types.update(map(type, by_column[2]))
         for name, values in zip(names, by_column[n_before:], strict=True):
@@ -100,8 +134,24 @@ def learned(
         id_kind=_name_kind(settings.id, ids.types),
         subject_kind=_name_kind(settings.subject, subjects.types - {type(None)} or {str}),
         subject_is_padded=settings.subject is not None and source.fills_with_blanks(connection, settings.subject),
-        target_is_text=_is_text(settings.target, labels.types),
+        target_is_text=_is_text(settings.target, targets.types),
+        **_about_targets(settings.target, targets, task or targets.task, target_range),
     ), n_rows
+
+
+def _about_targets(name: str, seen: _SeenTargets, task: str, given: tuple[float, float] | None) -> dict[str, Any]:
+    """The task, and the range of targets that are numbers. Of the rows it tells no more than a power of two."""
+    if task == CLASSIFICATION:
+        return {"task": task}
+    if seen.types - NUMBERS:
+        raise InvalidInputError(
+            f"Column {name!r} is the target and holds text, but the targets of a regression are numbers. Convert it in "
+            f"a view, or take task={CLASSIFICATION!r}."
+        )
+    if given is None:
+        plain_targets(name, [seen.lowest, seen.highest], ANY_TARGET)  # or raise
+        given = plain_range(seen.lowest, seen.highest)
+    return {"task": task, "params": {TARGET_RANGE: list(given)}}
 
 
 def _column(name: str, seen: _Seen, is_chosen: bool, listed: list[Any] | None, n_rows: int) -> LiveColumn:

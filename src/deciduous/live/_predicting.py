@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._columns import Coded
 from .._core import StandardFloats
+from ..errors import OtherTaskError
 from ..forest import DareForestClassifier
-from ..frozen import FrozenForestClassifier
+from ..regressor import DareForestRegressor
 from ._given import by_column
 from ._rows import Encoder
 from ._training import estimator_of
+
+if TYPE_CHECKING:
+    from .._tasks import Forest, Frozen
 
 
 class TableModel(ABC):
@@ -22,12 +26,17 @@ class TableModel(ABC):
 
     @property
     @abstractmethod
-    def forest(self) -> DareForestClassifier:
+    def forest(self) -> Forest:
         """The forest. It takes tables with the columns listed in `columns`. Do not modify it."""
 
     @property
     @abstractmethod
     def _encoder(self) -> Encoder: ...
+
+    @property
+    def task(self) -> str:
+        """What the forest is for: "classification" or "regression"."""
+        return self._encoder.settings.task
 
     @property
     def columns(self) -> list[str]:
@@ -36,7 +45,7 @@ class TableModel(ABC):
 
     @property
     def params(self) -> dict[str, Any]:
-        """Parameters, including the seed, with which `DareForestClassifier().fit` on the same rows gives this forest.
+        """Parameters, including the seed, with which the estimator alone gives this forest on the same rows.
 
         Category names that were forgotten are replaced by placeholders.
         """
@@ -46,7 +55,7 @@ class TableModel(ABC):
     @property
     def classes_(self) -> NDArray[Any]:
         """Labels of the rows, in ascending order."""
-        forest = self.forest
+        forest = self._classifier()
         present = [label for label, n in forest.class_counts_.items() if n]
         return np.array(present, dtype=forest.classes_.dtype)
 
@@ -57,14 +66,31 @@ class TableModel(ABC):
         order of `columns`.
         """
         rows = self._rows(X)
-        return self.forest.present_shares(rows)[1]
+        return self._classifier().present_shares(rows)[1]
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most likely class of each row."""
+    def predict(self, X: Any, *, quantiles: ArrayLike | None = None) -> NDArray[Any]:
+        """Predict the most likely class of each row, or its target, or `quantiles` of the target."""
         rows = self._rows(X)
-        return self.forest.predict(rows)
+        return self.forest.predict(rows) if quantiles is None else self._regressor().predict(rows, quantiles=quantiles)
 
-    def freeze(self) -> FrozenForestClassifier:
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
+        """Predict an interval for the target of each row, as two columns: its lower and its upper end."""
+        rows = self._rows(X)
+        return self._regressor().predict_interval(rows, coverage)
+
+    def _classifier(self) -> DareForestClassifier:
+        forest = self.forest
+        if not isinstance(forest, DareForestClassifier):
+            raise OtherTaskError("This live forest predicts numbers, so there are no classes and probabilities.")
+        return forest
+
+    def _regressor(self) -> DareForestRegressor:
+        forest = self.forest
+        if not isinstance(forest, DareForestRegressor):
+            raise OtherTaskError("This live forest predicts classes, so there are no quantiles and intervals.")
+        return forest
+
+    def freeze(self) -> Frozen:
         """Return a forest that can only predict, for tables with the columns listed in `columns`."""
         return self.forest.freeze()
 

@@ -5,6 +5,7 @@ Messages name columns, never values or ids: they end up in logs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from .._columns import encoded_column
 from .._row_names import RowNames, are_distinct, text_of
-from .._validation import class_keys
+from .._targets import REGRESSION, TargetScale, span_text
+from .._validation import END_OF_LABELS, class_keys
 from ..errors import InvalidInputError, SchemaChangedError
 from . import _digests
 from ._settings import LiveColumn, Settings
@@ -36,7 +38,7 @@ class EncodedRows:
 
     known: NDArray[Any]  # of the type ROW
     matrix: NDArray[np.float32]  # numbers, and numbers of categories
-    labels: list[Any]
+    labels: list[Any]  # or targets of a regression
 
     def __len__(self) -> int:
         return len(self.known)
@@ -65,6 +67,7 @@ class Encoder:
         self._key = key
         self._names = RowNames(settings.id_kind)
         self._features = settings.features()
+        self._scale = settings.target_scale
 
     def encoded(self, rows: Sequence[Sequence[Any]]) -> EncodedRows:
         """Rows of one batch."""
@@ -77,9 +80,20 @@ class Encoder:
         known = np.empty(len(rows), dtype=ROW)
         known["id"] = self.core_ids(ids)
         known["subject"] = NOBODY if subjects is None else self.subject_digests(subjects)
-        plain = plain_labels(settings.target, labels, settings.target_is_text)
-        known["digest"] = self._row_digests(known["id"], matrix, plain, known["subject"])
+        plain, images = self._targets(labels)
+        known["digest"] = self._row_digests(known["id"], matrix, images, known["subject"])
         return EncodedRows(known, matrix, plain)
+
+    def _targets(self, values: Sequence[Any]) -> tuple[list[Any], NDArray[Any]]:
+        """Labels or targets as the forest takes them, and what it sees of each: a row of bytes, or a number."""
+        name = self.settings.target
+        if self._scale is not None:
+            targets = plain_targets(name, values, self._scale)
+            return targets.tolist(), self._scale.fixed(targets).reshape(-1, 1)
+        labels = plain_labels(name, values, self.settings.target_is_text)
+        distinct = list(dict.fromkeys(labels))
+        place = {label: number for number, label in enumerate(distinct)}
+        return labels, class_keys(distinct)[[place[label] for label in labels]]
 
     def matrix(self, columns: Sequence[Sequence[Any]]) -> NDArray[np.float32]:
         """The values that trees split on, column by column."""
@@ -161,21 +175,18 @@ class Encoder:
         self,
         ids: NDArray[np.int64],
         matrix: NDArray[np.float32],
-        labels: list[Any],
+        targets: NDArray[Any],
         subjects: NDArray[np.uint64],
     ) -> NDArray[np.uint64]:
         """Keyed digests of what the forest sees of each row, and of its subject; with the id, so that no two agree."""
-        distinct = list(dict.fromkeys(labels))
-        place = {label: number for number, label in enumerate(distinct)}
-        classes = class_keys(distinct)[[place[label] for label in labels]]
         canonical = np.where(np.isnan(matrix), np.float32(np.nan), matrix) + np.float32(0)  # one NaN, one zero
-        parts = (ids.reshape(-1, 1), canonical, classes, subjects)
+        parts = (ids.reshape(-1, 1), canonical, targets, subjects)
         images = np.hstack([np.ascontiguousarray(part).view(np.uint8) for part in parts])
         data, size = images.tobytes(), images.shape[1]
         digests = (
             _digests.keyed(self._key, _digests.ROW, data[begin : begin + size]) for begin in range(0, len(data), size)
         )
-        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(len(labels), 2)
+        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(len(ids), 2)
 
 
 def plain_labels(name: str, labels: Sequence[Any], is_text: bool) -> list[Any]:
@@ -184,16 +195,30 @@ def plain_labels(name: str, labels: Sequence[Any], is_text: bool) -> list[Any]:
     return list(labels) if is_text else [_plain_number(name, label) for label in labels]
 
 
+def plain_targets(name: str, values: Sequence[Any], scale: TargetScale) -> NDArray[np.float64]:
+    """Targets of a regression, none of which is beyond the scale."""
+    _require_types(name, values, is_text=False)
+    targets = np.array(values, dtype=np.float64)
+    if scale.beyond(targets).any():
+        raise InvalidInputError(
+            f"Column {name!r} is the target and holds a number that is not {span_text(*scale.limits)}, which is what "
+            "this forest takes. Nothing was changed. Correct the table, use NULL for rows without a target, or create "
+            "the live forest anew, with a `target_range` that is wide enough for the rows to come."
+        )
+    return targets
+
+
 def _plain_number(name: str, value: Any) -> Any:
     """A decimal as an integer. As a double, 1.00000000000000000001 would be taken for 1."""
-    if not isinstance(value, Decimal):
+    if not isinstance(value, Decimal | float):
         return value
-    if not value.is_finite() or value != int(value):
+    if not math.isfinite(value) or value != int(value) or math.fabs(value) >= END_OF_LABELS:
         raise InvalidInputError(
-            f"Column {name!r} is the target and holds decimals that are no whole numbers, but labels are classes: text "
-            "or whole numbers. Nothing was changed. Make classes of them in a view."
+            f"Column {name!r} is the target and holds numbers that are not whole, or have more than 64 bits, but "
+            "labels are classes: text or whole numbers. Nothing was changed. Make classes of them in a view, or create "
+            f"the live forest with task={REGRESSION!r}."
         )
-    return int(value)
+    return int(value) if isinstance(value, Decimal) else value
 
 
 def _require_values(column: LiveColumn, values: Sequence[Any]) -> None:

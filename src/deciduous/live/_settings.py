@@ -10,8 +10,10 @@ from itertools import count
 from typing import Any, Self
 
 from .._columns import Categories, Columns
+from .._targets import CLASSIFICATION, TargetScale
 from . import _digests
 
+TARGET_RANGE = "target_range"  # the parameter of a regression that its rows tell, as the categories
 CAPTURES = "captures"  # the only setting that changes with time, beside names that are forgotten
 Category = str | int | float | bool
 FORGOTTEN = 2**52  # from here on, stand-ins for categories that are numbers: exact in every type that has any
@@ -64,6 +66,7 @@ class Settings:
     target_is_text: bool = False
     params: dict[str, Any] = field(default_factory=dict)  # of the estimator, resolved: with seed and class weights
     captures: bool = False
+    task: str = CLASSIFICATION
 
     @property
     def source_columns(self) -> list[str]:
@@ -79,6 +82,11 @@ class Settings:
         )
 
     @property
+    def target_scale(self) -> TargetScale | None:
+        """What targets in fixed point stand for, if they are numbers and not classes."""
+        return None if self.task == CLASSIFICATION else TargetScale.of_range(*self.params[TARGET_RANGE])
+
+    @property
     def source_name(self) -> str:
         """How records name the source."""
         return self.table if self.table is not None else "a query"
@@ -88,8 +96,9 @@ class Settings:
         return definition_of(self.state())
 
     def state(self) -> dict[str, Any]:
-        """As plain JSON."""
-        return asdict(self)
+        """As plain JSON. Only what is not for classes says so, as folders were made before there was anything else."""
+        state = asdict(self)
+        return {name: value for name, value in state.items() if name != "task" or value != CLASSIFICATION}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:

@@ -15,14 +15,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._container import container
 from ..errors import CorruptModelError, FolderError
-from ..forest import DareForestClassifier
 from ._folder import Folder
 from ._kept import Kept
 from ._opening import Opening
@@ -30,6 +29,9 @@ from ._row_index import RowIndex, write_bucket
 from ._settings import Settings
 from ._state import State
 from .receipts import Receipt
+
+if TYPE_CHECKING:
+    from .._tasks import Forest
 
 
 class Store(Kept):
@@ -172,7 +174,7 @@ class Store(Kept):
         if self.state.snapshot is not None:
             self._folder.remove(self.state.snapshot)
 
-    def write_snapshot(self, forest: DareForestClassifier) -> None:
+    def write_snapshot(self, forest: Forest) -> None:
         """Keep the forest as of the last receipt, unless it is kept already."""
         if self.has_current_snapshot():
             return
@@ -181,7 +183,7 @@ class Store(Kept):
             with self.state.transaction():
                 self.state.set_snapshot(name, self.state.last_fingerprint())
 
-    def read_snapshot(self, n_jobs: int | None) -> DareForestClassifier | None:
+    def read_snapshot(self, n_jobs: int | None) -> Forest | None:
         """The forest as of the last receipt, or one that lacks rows which came since, if it is kept and sound."""
         name = self.state.snapshot
         if name is None or not self.has_snapshot() or self.index_is_lost:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 import numpy as np
 
 from ..errors import FolderInUseError, UnknownRequestError
-from ..forest import DareForestClassifier
 from ._deeds import result_of
 from ._door import asked
 from ._kept import Kept
@@ -23,6 +22,9 @@ from .receipts import Receipt
 from .record import Record
 from .reports import ErasureReport, LiveVerifyReport, SyncReport
 from .requests import DUE_DAYS, Request
+
+if TYPE_CHECKING:
+    from .._tasks import Forest
 
 TRIES = 10  # the folder may be opened, closed and changed in between
 
@@ -155,13 +157,13 @@ def connect(folder: str | os.PathLike[str], *, url: str | None = None, verbose: 
 class ForestView(TableModel):
     """The forest of a live table at one point in time, as returned by `read_forest`. It predicts rows of the table."""
 
-    def __init__(self, forest: DareForestClassifier, encoder: Encoder, status: dict[str, Any]) -> None:
+    def __init__(self, forest: Forest, encoder: Encoder, status: dict[str, Any]) -> None:
         self._forest = forest
         self._known_encoder = encoder
         self._status = status
 
     @property
-    def forest(self) -> DareForestClassifier:
+    def forest(self) -> Forest:
         """The forest as a separate estimator. It takes tables with the columns listed in `columns`."""
         return self._forest
 

@@ -8,14 +8,15 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from .._columns import Coded
 from .._progress import bar
-from ..errors import FolderBusyError, FolderError, InvalidInputError
-from ..forest import DareForestClassifier
+from .._targets import given_range
+from .._tasks import AUTO, settled_task
+from ..errors import FolderBusyError, FolderError, InvalidInputError, SchemaChangedError
 from . import _clock, _digests
 from ._capture import Capture, Stamp, require_capturable
 from ._changes import Comparison
@@ -26,15 +27,15 @@ from ._learning import categorical_choice, feature_names, learned
 from ._opening import Opening
 from ._predicting import TableModel
 from ._rows import ROW, Encoder
-from ._settings import LiveColumn, Settings
+from ._settings import TARGET_RANGE, LiveColumn, Settings
 from ._source import Source, connected, stored_url
 from ._store import Store
 from ._training import (
     estimator_of,
+    estimator_with,
     fitted,
     name_columns,
     resolved_params,
-    with_categories,
     without_idle_classes,
 )
 from ._watching import waiting_for_changes
@@ -43,11 +44,15 @@ from .record import Effect, Record
 from .reports import BROKEN, EXACT, STALE, ErasureReport, LiveVerifyReport, SyncReport
 from .requests import DUE_DAYS, Requests
 
+if TYPE_CHECKING:
+    from .._tasks import Forest
+
 REBUILT = "rebuilt"
 SOON, LATE = 1.0, 60.0  # seconds until a database that is in trouble is tried again
 Trouble = Callable[[Exception, float], None]  # told of an error, and when it is tried again
 NOT_COUNTED = "Files of the folder were lost, so what changed since the receipt before is not counted."
 EVADED = "`sync(compare=True)` if a sync finds nothing: triggers can be evaded"
+UNCHANGED = "Nothing was changed."  # as errors say it
 NO_TRIGGERS = "The triggers on the table are gone or off, so all of it was compared: `install_capture` puts them back."
 
 
@@ -70,7 +75,7 @@ class LiveForest(TableModel):
         self._record = Record(self._state)
         self._verbose = verbose
         self._is_closed = False
-        self._forest: DareForestClassifier | None = None  # as of the last receipt
+        self._forest: Forest | None = None  # as of the last receipt
         self._known_encoder: Encoder | None = None  # not read yet
         self._source = Source.of(connected(self._settings.url if url is None else url), self._settings)
         token = _digests.keyed(self._key, _digests.CAPTURE, b"", 4).hex()
@@ -115,6 +120,7 @@ class LiveForest(TableModel):
         columns: Sequence[str] | None = None,
         folder: str | os.PathLike[str],
         params: Mapping[str, Any] | None = None,
+        task: str = AUTO,
         capture: bool = False,
         verbose: int = 0,
     ) -> Self:
@@ -132,7 +138,7 @@ class LiveForest(TableModel):
         id : str
             The column with the row ids: unique integers, strings or UUIDs.
         target : str
-            The column with the labels. Rows without a label are left out.
+            The column to predict: labels or numbers. Rows without one are left out.
         subject : str, optional
             The column that says whom each row belongs to.
         columns : list of str, optional
@@ -140,8 +146,13 @@ class LiveForest(TableModel):
         folder : path
             A new folder.
         params : mapping, optional
-            Parameters of `DareForestClassifier`. `categorical_features` is a list of column names, or a mapping from
-            column to the list of its categories.
+            Parameters of `DareForestClassifier` or `DareForestRegressor`. `categorical_features` is a list of column
+            names, or a mapping from column to the list of its categories.
+        task : {"auto", "classification", "regression"}, default="auto"
+            Whether targets are classes or numbers. `"auto"` takes the task that has the given parameters, such as
+            `class_weight` or `target_range`. If both have them, text, truth values and whole numbers of which few are
+            different are classes: at most 20, or up to 100 that have at least 20 rows each on average. See docs/live.md
+            for the range of targets.
         capture : bool, default=False
             Whether to install triggers that record the ids of changed rows, so that `sync` does not have to compare the
             whole table.
@@ -149,8 +160,9 @@ class LiveForest(TableModel):
             1 shows the progress of long operations.
         """
         arguments = dict(params or {})
+        settled = settled_task(task, arguments)
         choice = categorical_choice(arguments.pop("categorical_features", None))
-        estimator = DareForestClassifier(**({"verbose": verbose} | arguments))
+        target_range = given_range(arguments.get(TARGET_RANGE))
         origin = Source(connected(url), table, query)
         if capture:
             require_capturable(origin)
@@ -162,12 +174,13 @@ class LiveForest(TableModel):
                 names = feature_names(origin.column_names(connection), columns, purposes)
                 features = tuple(map(LiveColumn, names))
                 asked = Settings(stored_url(url), table, query, *purposes, features, columns is None)
-                settings, n_rows = learned(origin, connection, asked, choice)
+                settings, n_rows = learned(origin, connection, asked, choice, settled, target_range)
                 comparison = Comparison(np.empty(0, dtype=ROW), settings)
                 with bar("Reading", n_rows, verbose > 0, "rows") as report:
                     see_all(comparison, origin, connection, Encoder(settings, key), report)
             rows = comparison.changes().added
-            forest = fitted(with_categories(estimator, settings), settings, rows)
+            estimator = estimator_with({"verbose": verbose} | arguments, settings)
+            forest = fitted(estimator, settings, rows)
             settings = replace(settings, params=resolved_params(forest))
             opening = Opening.fresh(forest.fingerprint())
             store.begin(settings, key, rows.known, _first_receipt(settings, n_rows, opening), opening)
@@ -298,7 +311,7 @@ class LiveForest(TableModel):
             remains=remains,
         )
 
-    def _found(self, forest: DareForestClassifier | None, compare: bool = False) -> Finding:
+    def _found(self, forest: Forest | None, compare: bool = False) -> Finding:
         """What changed, for a forest that may be none, or behind the record."""
         held = self._store.index.rows
         if forest is None:
@@ -310,7 +323,7 @@ class LiveForest(TableModel):
         last = None if compare else Stamp.from_text(self._state.table_stamp)
         return self._finder.found(self._encoder, held, is_learned, last, self.requests.subjects())
 
-    def _applied(self, finding: Finding, forest: DareForestClassifier | None) -> DareForestClassifier:
+    def _applied(self, finding: Finding, forest: Forest | None) -> Forest:
         """The forest after the changes: the one that was there, changed, or a new one."""
         if forest is None:
             return self._trained(finding)
@@ -321,7 +334,7 @@ class LiveForest(TableModel):
             forest.update(coded, rows.labels, ids, delete=changes.to_forget)
         return without_idle_classes(forest)
 
-    def _trained(self, finding: Finding) -> DareForestClassifier:
+    def _trained(self, finding: Finding) -> Forest:
         """A fresh fit of the table, of a finding for no forest."""
         estimator = estimator_of(self._settings).set_params(verbose=self._verbose)
         return fitted(estimator, self._settings, finding.changes.to_learn)
@@ -424,6 +437,10 @@ class LiveForest(TableModel):
 
         With SQLite, the file is then rewritten (`vacuum`), because deletion alone can leave copies of rows in its
         pages. A second call with the same `idempotency_key` does nothing and returns the same request.
+
+        If the table then holds something that the forest does not take, such as a target of another row that is beyond
+        its range, an error says so. The subject's rows are gone from the table by then, and the request is open:
+        correct the table, and sync.
         """
         with self._turn():
             self._source.require_table("delete from")
@@ -438,7 +455,8 @@ class LiveForest(TableModel):
             n_deleted = self._source.delete_subject(self._settings, subject)
             if not n_deleted:
                 self._state.table_is_to_be_rewritten = was_due
-            report = self._sync(frozenset([request.id]) if n_deleted else frozenset())
+            with _as_left_by_erasure(request.id):
+                report = self._sync(frozenset([request.id]) if n_deleted else frozenset())
             return ErasureReport(self.requests[request.id], report)
 
     def _note_rewritten(self) -> None:
@@ -535,7 +553,7 @@ class LiveForest(TableModel):
     # ------------------------------------------------------------------------------------------------------ the forest
 
     @property
-    def forest(self) -> DareForestClassifier:
+    def forest(self) -> Forest:
         """The forest in its state after the last sync.
 
         If it has to be rebuilt from the table, that is a sync as well. It takes tables with the columns listed in
@@ -552,7 +570,7 @@ class LiveForest(TableModel):
             assert self._forest is not None
             return self._forest
 
-    def _loaded(self) -> DareForestClassifier | None:
+    def _loaded(self) -> Forest | None:
         """The snapshot, if there is one; it may be behind the record."""
         forest = self._store.read_snapshot(self._settings.params.get("n_jobs"))
         return None if forest is None else name_columns(forest.set_params(verbose=self._verbose), self._settings)
@@ -566,6 +584,18 @@ class LiveForest(TableModel):
     def status(self) -> dict[str, Any]:
         """Return the current status, as a dict of plain values."""
         return self._record.status() | {"has_snapshot": self._store.has_snapshot()}
+
+
+@contextmanager
+def _as_left_by_erasure(request: str) -> Iterator[None]:
+    """An error within says what was done before, in place of that nothing was."""
+    try:
+        yield
+    except (InvalidInputError, FolderError, SchemaChangedError) as error:
+        what = "The table holds no row of this subject any more, but the forest has not followed."
+        told = str(error).replace(UNCHANGED, what) if UNCHANGED in str(error) else f"{error} {what}"
+        error.args = (f"{told} Then sync: request {request} is open until the forest follows.",)
+        raise
 
 
 def _first_receipt(settings: Settings, n_rows: int, opening: Opening) -> Receipt:

@@ -126,6 +126,7 @@ class Record:
             fingerprint = self.opening().fingerprint
         return {
             "source": settings.source_name,
+            "task": settings.task,
             "url": settings.url,
             "captures": settings.captures,
             "n_rows": last.n_rows,

@@ -111,6 +111,19 @@ TEST_CASE("values above, below and at others are counted, and the nearest ones a
             }
 }
 
+TEST_CASE("values find their places among bounds") {
+    std::array<Ordered, 5> const bounds = {-21, -15, -15, 0, 7};
+    for (auto const* const set : every_set())
+        for (std::size_t const n : kSizes) {
+            auto values = numbers(n, 40);
+            values.resize(n + kernels::kLanes);
+            std::vector<std::uint32_t> places(n + kernels::kLanes);
+            set->find_places_among(bounds.data(), bounds.size(), values.data(), n, places.data());
+            for (std::size_t i = 0; i < n; ++i)
+                CHECK(places[i] == std::ranges::count_if(bounds, [&](Ordered bound) { return values[i] > bound; }));
+        }
+}
+
 TEST_CASE("numbers at or below a threshold, and words with a bit, are marked") {
     for (auto const* const set : every_set())
         for (std::size_t const n : kSizes) {
@@ -150,6 +163,23 @@ TEST_CASE("words with a bit are counted, class by class") {
             for (std::size_t y = 0, begin = 0; y < ends.size(); begin = ends[y++])
                 CHECK(counts[y] == std::count_if(bits.begin() + static_cast<std::ptrdiff_t>(begin),
                                                  bits.begin() + ends[y], [](auto word) { return word >> 41 & 1; }));
+        }
+}
+
+TEST_CASE("numbers are added up where a bit of their words is set, or where it is not") {
+    for (auto const* const set : every_set())
+        for (std::size_t const n : {0, 1, 7, 8, 9, 1000}) {
+            std::mt19937_64 random(n);
+            std::vector<std::uint64_t> words(n);
+            std::vector<std::int64_t> numbers(n);
+            std::int64_t expected[2] = {0, 0};
+            for (std::size_t i = 0; i < n; ++i) {
+                words[i] = random();
+                numbers[i] = static_cast<std::int64_t>(random() >> 23) - (std::int64_t{1} << 40);
+                expected[words[i] >> 63] += numbers[i];
+            }
+            for (bool const is_wanted : {false, true})
+                CHECK(set->sum_where_bit(words.data(), numbers.data(), n, 63, is_wanted) == expected[is_wanted]);
         }
 }
 

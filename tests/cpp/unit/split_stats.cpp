@@ -15,7 +15,7 @@ constexpr Word kSecret = 0x1B2C3D4E;
 // Records of the attributes 5, 6 and 7, four words each; the one of 6 has a secret.
 SplitStats three_records() {
     SplitStats stats;
-    stats.start(std::array<Count, 2>{10, 20});
+    stats.start(std::array<Count, 2>{10, 20}, nullptr);
     for (Attribute attribute = 5; attribute < 8; ++attribute) {
         std::array<Word, 4> const record{record_tag(RecordKind::pair, attribute), 4, attribute == 6 ? kSecret : 1, 2};
         stats.append(record.data());

@@ -9,7 +9,7 @@
 
 #include "predict/flat_tree.h"
 #include "predict/grown_tree.h"
-#include "predict/leaf_shares.h"
+#include "predict/leaf_values.h"
 
 using namespace deciduous;
 
@@ -93,17 +93,19 @@ TEST_CASE("a leaf predicts the shares of its classes, by their weights") {
 
 TEST_CASE("rows arrive where a plain walk leads, in trees as they are and in flat ones") {
     Schema const schema(kColumns);
+    Dataset const data(schema, Tuning{});
+    LeafValues const values(data, kWeights);
     for (std::uint32_t const depth : {0, 1, 8}) {
         auto const trees = random_trees(7, depth);
         std::vector<GrownTree> grown;
         std::vector<FlatTree> flat;
-        std::vector<FlatTreeView> views;
+        std::vector<FlatTreeView<LeafForks::own>> views;
         for (Tree const& tree : trees) {
-            grown.emplace_back(tree, kWeights);
-            flat.emplace_back(tree, kClasses, kWeights);
+            grown.emplace_back(tree, values);
+            flat.emplace_back(tree, kClasses, values);
         }
         for (FlatTree const& tree : flat)
-            views.push_back(tree.view());
+            views.push_back(tree.view<LeafForks::own>());
         for (std::size_t const n_rows : {0, 1, 2, 3, 9, 10, 11, 500}) {
             auto const x = random_rows(n_rows);
             Matrix const rows{x.data(), n_rows, kColumns.size()};
@@ -121,8 +123,9 @@ TEST_CASE("in a flat tree all leaves with rows of the same single class are one"
     std::vector<Count> const counts = {4, 0};
     for (Side const side : {Side::left, Side::right})
         tree.make_leaf(tree.node(Tree::kRoot).child(side), {counts, {}, kNoRows});
-    FlatTree const flat(tree, 2, {});
-    FlatTreeView const view = flat.view();
+    Dataset const data(Schema(kColumns), Tuning{});
+    FlatTree const flat(tree, 2, {data, {}});
+    auto const view = flat.view<LeafForks::own>();
     Value const low = to_value(-1);
     Value const high = to_value(1);
     CHECK(leaves_of<1>(view, &low) == leaves_of<1>(view, &high));

@@ -47,8 +47,8 @@ def deleted_and_retrained(task: Task) -> dict[str, Any]:
     setting = task.some_trees(task.option("model"))
     gone = np.random.default_rng(task.seed).choice(len(data.y), max(1, int(SHARE_DELETED * len(data.y))), replace=False)
     left = np.setdiff1d(np.arange(len(data.y)), gone)
-    forest = models.r_dare(setting, task.seed, lazy=task.option("lazy")).fit(data.X, data.y)
-    retrained = models.r_dare(setting, task.seed)
+    forest = models.dare_for(data, setting, task.seed, lazy=task.option("lazy")).fit(data.X, data.y)
+    retrained = models.dare_for(data, setting, task.seed)
     deleting = seconds(lambda: [forest.delete([row]) for row in gone.tolist()])
     retraining = seconds(lambda: retrained.fit(data.X[left], data.y[left], ids=left))
     return {
@@ -94,5 +94,9 @@ def compared(observed: Counter[Outcome], expected: Mapping[Outcome, float]) -> d
 
 
 PROTOCOL = Protocol(
-    "exactness", "deletion compared with retraining, by fingerprint, and the gap in the Lemma", plan, run
+    "exactness",
+    "deletion compared with retraining, by fingerprint, and the gap in the Lemma",
+    plan,
+    run,
+    has_regression=True,
 )

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from .. import paper
 from ..datasets import REGISTRY
+from ..datasets import REGRESSION as REGRESSION_SETS
 from ..store import Runs
 from ..task import G_DARE
 from ..wording import NOTHING
 
-METRICS = {"accuracy": "accuracy", "auc": "AUC", "average_precision": "avg. precision"}
+METRICS = {"accuracy": "accuracy", "auc": "AUC", "average_precision": "avg. precision", "r2": "R²"}
 TITLES = {G_DARE: "G-DaRE"} | {f"r_dare_{tolerance}": f"R-DaRE {tolerance}%" for tolerance in paper.TOLERANCES}
 ADVERSARY_TITLES = {"random": "random", "worst_of_1000": "worst of 1000"}
+
+
+def of_kind(runs: Runs, is_regression: bool) -> Runs:
+    """The records on data sets for regression, or those on all others."""
+    names = {entry.name for entry in REGRESSION_SETS}
+    return Runs(record for record in runs if (record.unit.dataset in names) == is_regression)
 
 
 def extent(runs: Runs) -> str:

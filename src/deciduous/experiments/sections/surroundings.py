@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .. import paper
-from ..datasets import REGISTRY
+from ..datasets import REGISTRY, Entry
 from ..page import Part, Section, Table, Text
 from ..scales import Scale
 from ..store import Runs
-from ..wording import NOTHING, listed
+from ..wording import NOTHING, digits, listed
 from .choosing import METRICS
 
 
@@ -15,29 +15,37 @@ def data_section(runs: Runs) -> Section:
     """The registry, and which data sets this run had."""
     reasons = {record.unit.dataset: str(record.reason) for record in runs.without_result()}
     used = set(Runs(record for record in runs if record.result is not None).datasets())
-    rows = []
+    rows: dict[bool, list[list[str]]] = {False: [], True: []}
     for its in REGISTRY.values():
-        theirs = paper.dataset(its.paper_name)
-        expected = its.expected
         state = "used" if its.name in used else reasons.get(its.name, "not part of this run")
-        rows.append(
-            [
-                its.title,
-                _beside(expected.n_train, theirs.n_train),
-                _beside(expected.n_test, theirs.n_test),
-                _beside(expected.n_attributes, theirs.n_attributes),
-                f"{100 * expected.positive_rate:.1f}%",
-                METRICS[its.metric],
-                f"{its.origin}. {its.note}",
-                state,
-            ]
-        )
-    head = ("data set", "train rows", "test rows", "attributes", "positive", "metric", "origin", "in this run")
+        rows[its.is_regression].append([*_described(its), METRICS[its.metric], f"{its.origin}. {its.note}", state])
+    sizes = ("data set", "train rows", "test rows", "attributes")
+    rest = ("metric", "origin", "in this run")
     about = (
         "Sizes are checked whenever a set is loaded. Attributes are counted after one-hot encoding on the train part. "
         "Where the paper's tables have another number, it stands in brackets."
     )
-    return Section("data", "data sets", [Text(about), Table("Tables 1 and 4", head, rows, frozenset({0, 6, 7}))])
+    texts = frozenset({0, 6, 7})
+    tables = [
+        Table("Tables 1 and 4", (*sizes, "positive", *rest), rows[False], texts),
+        Table("Regression, not in the paper", (*sizes, "mean target", *rest), rows[True], texts),
+    ]
+    return Section("data", "data sets", [Text(about), *tables])
+
+
+def _described(its: Entry) -> list[str]:
+    """Title, sizes, and the share of positive rows or the mean target."""
+    ours = its.expected
+    if its.is_regression:
+        return [its.title, *(f"{n:,}" for n in (ours.n_train, ours.n_test, ours.n_attributes)), digits(ours.mean_label)]
+    theirs = paper.dataset(its.paper_name)
+    return [
+        its.title,
+        _beside(ours.n_train, theirs.n_train),
+        _beside(ours.n_test, theirs.n_test),
+        _beside(ours.n_attributes, theirs.n_attributes),
+        f"{100 * ours.mean_label:.1f}%",
+    ]
 
 
 def _beside(ours: int, theirs: int) -> str:

@@ -18,7 +18,7 @@ SIGNIFICANT = 1e-6
 
 
 def exactness_parts(runs: Runs, _: Scale) -> list[Part]:
-    """Fingerprints, and the Lemma."""
+    """Fingerprints, and the Lemma if its cases are among the runs."""
     lemma = Runs(r for r in runs if r.unit.dataset == LEMMA)
     others = Runs(r for r in runs if r.unit.dataset != LEMMA)
     rows = []
@@ -48,7 +48,7 @@ def exactness_parts(runs: Runs, _: Scale) -> list[Part]:
         "retrained",
     )
     table = Table("1% of the rows deleted, compared with retraining without them", head, rows, frozenset({0, 1, 6}))
-    return [table, *_lemma_parts(lemma)]
+    return [table, *(_lemma_parts(lemma) if lemma else [])]
 
 
 def _lemma_parts(runs: Runs) -> list[Part]:
