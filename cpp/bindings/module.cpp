@@ -30,7 +30,10 @@ using Counts = nb::ndarray<Count const, nb::ndim<1>, nb::c_contig, nb::device::c
 using Rows = nb::ndarray<float const, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Targets = nb::ndarray<Target const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Shares = nb::ndarray<double const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sums = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Keys = nb::ndarray<std::uint8_t const, nb::shape<-1, 16>, nb::c_contig, nb::device::cpu>;
+using Digests =
+    nb::ndarray<std::uint8_t const, nb::shape<-1, std::tuple_size_v<Digest>>, nb::c_contig, nb::device::cpu>;
 
 using Bytes = nb::ndarray<std::uint8_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -243,6 +246,22 @@ void bind_updates(nb::class_<Forest>& forest) {
             "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "n_threads"_a, "progress"_a.none(),
             "targets"_a.none() = nb::none())
         .def(
+            "take_rows",
+            [](Forest& self, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights, std::size_t n_threads,
+               std::optional<Targets> targets) {
+                InCore const unlocked;
+                self.take_rows({as_span(ids), as_matrix(rows), as_votes(labels, weights, targets)}, {n_threads, false});
+            },
+            "ids"_a, "rows"_a, "labels"_a, "weights"_a.none(), "n_threads"_a, "targets"_a.none() = nb::none())
+        .def(
+            "grow",
+            [](Forest& self, std::size_t n_threads, nb::object progress) {
+                auto const report = progress_to(progress);
+                InCore const unlocked;
+                self.grow({n_threads, false}, report);
+            },
+            "n_threads"_a, "progress"_a.none())
+        .def(
             "update_rows",
             [](Forest& self, Ids leaving, Ids ids, Rows rows, Labels labels, std::optional<Counts> weights,
                Keys class_keys, std::optional<Counts> class_weights, std::size_t n_threads, bool lazy,
@@ -305,6 +324,13 @@ void bind_reading(nb::class_<Forest>& forest) {
             },
             "rows"_a, "n_threads"_a)
         .def(
+            "add_predictions",
+            [](Forest& self, Rows rows, Sums sums, std::size_t n_threads) {
+                InCore const unlocked;
+                return self.add_predictions(as_matrix(rows), {n_threads, false}, std::span(sums.data(), sums.size()));
+            },
+            "rows"_a, "sums"_a, "n_threads"_a)
+        .def(
             "predict_quantiles",
             [](Forest& self, Rows rows, Shares shares, std::size_t n_threads) {
                 std::vector<double> quantiles;
@@ -334,6 +360,29 @@ void bind_reading(nb::class_<Forest>& forest) {
                 return hex(self.fingerprint({n_threads, false}));
             },
             "n_threads"_a)
+        .def(
+            "tree_digests",
+            [](Forest& self, std::size_t n_threads) {
+                std::vector<Digest> digests;
+                {
+                    InCore const unlocked;
+                    digests = self.tree_digests({n_threads, false});
+                }
+                std::vector<std::uint8_t> bytes;
+                for (Digest const& digest : digests)
+                    bytes.insert(bytes.end(), digest.begin(), digest.end());
+                return to_numpy(std::move(bytes), {digests.size(), std::tuple_size_v<Digest>});
+            },
+            "n_threads"_a)
+        .def(
+            "fingerprint_of",
+            [](Forest const& self, std::uint64_t n_rows, Labels present, Digests trees) {
+                std::vector<Digest> digests(trees.shape(0));
+                std::memcpy(digests.data(), trees.data(), trees.size());
+                InCore const unlocked;
+                return hex(self.fingerprint_of(n_rows, as_span(present), digests));
+            },
+            "n_rows"_a, "present"_a, "trees"_a)
         .def(
             "verify",
             [](Forest& self, std::size_t n_threads, nb::object progress) {
@@ -432,6 +481,17 @@ void bind_reading(nb::class_<Forest>& forest) {
                 return to_numpy(std::move(held));
             },
             "ids"_a)
+        .def(
+            "needs",
+            [](Forest const& self, Ids ids) {
+                std::vector<std::uint8_t> needed;
+                {
+                    InCore const unlocked;
+                    needed = self.needs(as_span(ids));
+                }
+                return to_numpy(std::move(needed));
+            },
+            "ids"_a)
         .def("raw_data",
              [](Forest const& self) {
                  std::vector<std::uint8_t> bytes;
@@ -521,13 +581,15 @@ NB_MODULE(_core, m) {
     forest.def(
         "__init__",
         [](Forest* self, Params const& params, Tuning const& tuning, Counts n_categories, Keys class_keys,
-           std::optional<Counts> class_weights, std::optional<std::pair<std::int32_t, double>> targets) {
+           std::optional<Counts> class_weights, std::optional<std::pair<std::int32_t, double>> targets,
+           std::optional<std::pair<std::uint32_t, std::uint32_t>> trees) {
             TargetScale const scale = targets ? TargetScale{targets->first, targets->second} : TargetScale{};
-            new (self)
-                Forest(params, tuning, Schema(as_span(n_categories)), as_classes(class_keys, class_weights), scale);
+            auto const range = trees ? std::optional(TreeRange{trees->first, trees->second}) : std::nullopt;
+            new (self) Forest(params, tuning, Schema(as_span(n_categories)), as_classes(class_keys, class_weights),
+                              scale, range);
         },
         "params"_a, "tuning"_a, "n_categories"_a, "class_keys"_a, "class_weights"_a.none(),
-        "targets"_a.none() = nb::none());
+        "targets"_a.none() = nb::none(), "trees"_a.none() = nb::none());
     bind_updates(forest);
     bind_reading(forest);
 }

@@ -34,10 +34,11 @@ bool has_rows(Tree const& tree) {
 }
 
 // What is to be told of the first tree of which there is something to tell.
-std::optional<std::string> first_of(std::span<std::optional<std::string> const> findings, char const* separator) {
+std::optional<std::string> first_of(std::span<std::optional<std::string> const> findings, std::size_t first_tree,
+                                    char const* separator) {
     for (std::size_t t = 0; t < findings.size(); ++t)
         if (findings[t])
-            return "tree " + std::to_string(t) + separator + *findings[t];
+            return "tree " + std::to_string(first_tree + t) + separator + *findings[t];
     return std::nullopt;
 }
 
@@ -124,21 +125,37 @@ private:
     bool stays_ = false;
 };
 
-Forest::Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes, TargetScale scale)
+Forest::Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes, TargetScale scale,
+               std::optional<TreeRange> range)
     : params_(params),
+      range_(range.value_or(TreeRange{0, params.n_trees})),
       tuning_(tuning),
       data_(std::move(schema), tuning, params.is_regression()),
       classes_(std::move(classes)),
       target_scale_(scale),
       totals_(classes_.keys.size(), 0),
-      trees_(empty_trees()) {}
+      trees_(empty_trees()) {
+    if (range_.first > range_.end || range_.end > params_.n_trees)
+        throw InvalidArgument("There are no trees from " + std::to_string(range_.first) + " to " +
+                              std::to_string(range_.end) + ".");
+}
 
 std::vector<Tree> Forest::empty_trees() const {
     std::vector<Tree> trees;
-    trees.reserve(params_.n_trees);
-    for (std::uint32_t t = 0; t < params_.n_trees; ++t)
-        trees.emplace_back(root_key(params_.seed, t), totals_.size());
+    trees.reserve(n_trees());
+    for (std::size_t t = 0; t < n_trees(); ++t)
+        trees.emplace_back(key_of_tree(t), totals_.size());
     return trees;
+}
+
+// By its number here, which in a shard is not that in the forest.
+Key Forest::key_of_tree(std::size_t tree) const {
+    return root_key(params_.seed, range_.first + static_cast<std::uint32_t>(tree));
+}
+
+void Forest::require_all_trees() const {
+    if (n_trees() != params_.n_trees)
+        throw InvalidArgument("A shard cannot tell what takes all trees.");
 }
 
 // ------------------------------------------------------------------------------------------------------------- locks
@@ -162,7 +179,7 @@ template <typename Reader>
 decltype(auto) Forest::read_trees(Execution const& how, Reader const& reader) {
     {
         Reading const lock = reading();
-        if (!trees_.empty())
+        if (trees_.size() == n_trees())
             return reader();
     }
     Writing const lock = writing(how);
@@ -186,7 +203,7 @@ void Forest::forget_other_threads() {
 }
 
 void Forest::grow_missing(std::size_t n_threads) {
-    if (!trees_.empty())
+    if (trees_.size() == n_trees())
         return;
     Mutation mutation(*this);
     make_trees(data_.slots(), {n_threads, false}, {}, grow_tree);
@@ -273,9 +290,10 @@ Forest::RowsByTree<Row> Forest::rows_by_tree(std::span<Row> rows, std::size_t n_
                 std::ranges::copy(occupancy.trees_of(data_.id(slot_of(rows[i]))), &trees[i * n_per_row]);
         },
         progress ? [&](std::size_t) { progress(0); } : Progress{});
-    typename RowsByTree<Row>::Drawn drawn(params_.n_trees);
+    typename RowsByTree<Row>::Drawn drawn(n_trees());
     for (std::size_t i = 0; i < trees.size(); ++i)
-        drawn[trees[i]].push_back(rows[i / n_per_row]);
+        if (range_.contains(trees[i]))
+            drawn[trees[i] - range_.first].push_back(rows[i / n_per_row]);
     return RowsByTree<Row>(std::move(drawn));
 }
 
@@ -293,13 +311,30 @@ void Forest::fit(std::span<RowId const> ids, Matrix const& rows, std::span<Weigh
     mutation.done();
 }
 
+void Forest::take_rows(NewRows const& rows, Execution const& how) {
+    Writing const lock(mutex_);
+    require_intact();
+    data_.require_insertable(rows.ids, rows.votes, totals_.size());
+    Arrival arrival(*this, rows, {}, how.n_threads);
+    give_back(trees_);
+    arrival.stay();
+}
+
+void Forest::grow(Execution const& how, Progress const& progress) {
+    Writing const lock(mutex_);
+    require_intact();
+    Mutation mutation(*this);
+    make_trees(data_.slots(), how, progress, grow_tree);
+    mutation.done();
+}
+
 // Makes all trees: calls the function with the number, the beginnings, the rows and the grower of each.
 template <typename Function>
 void Forest::make_trees(std::span<Slot const> rows, Execution const& how, Progress const& progress,
                         Function const& make) {
     trees_.clear();
-    trees_.reserve(params_.n_trees);
-    std::generate_n(std::back_inserter(trees_), params_.n_trees, Tree::unmade);
+    trees_.reserve(n_trees());
+    std::generate_n(std::back_inserter(trees_), n_trees(), Tree::unmade);
     RowGroup all;
     group_by_class(rows, data_.labels(), totals_.size(), all);
     auto by_tree = rows_by_tree(std::span<Slot const>(all.slots), how.n_threads, progress);
@@ -312,7 +347,7 @@ void Forest::make_trees(std::span<Slot const> rows, Execution const& how, Progre
             else
                 group_by_class(by_tree[t], data_.labels(), totals_.size(), *its_rows);
             Grower its_grower = grower(scratch);
-            scratch.growing.start(root_key(params_.seed, static_cast<std::uint32_t>(t)), totals_.size());
+            scratch.growing.start(key_of_tree(t), totals_.size());
             make(t, scratch.growing, *its_rows, its_grower);
             trees_[t] = scratch.growing.packed();
         },
@@ -442,13 +477,14 @@ std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Ex
         for_each(ids.size(), scratches, how.n_threads, [&](std::size_t i, ThreadScratch& scratch) {
             Slot const slot = *data_.find(ids[i]);
             ChangedRows row(data_, {&slot, 1}, tuning_.max_laid_out_values);
-            auto const add_tree = [&](std::uint32_t t) {
-                costs[i] +=
-                    plan_update(context(), trees_[t], {row.all(), {}}, how.lazy, scratch).total_rows_retrained();
+            auto const add_tree = [&](std::uint32_t tree) {
+                if (range_.contains(tree))
+                    costs[i] += plan_update(context(), trees_[tree - range_.first], {row.all(), {}}, how.lazy, scratch)
+                                    .total_rows_retrained();
             };
             if (all_in_all)
-                for (std::uint32_t t = 0; t < params_.n_trees; ++t)
-                    add_tree(t);
+                for (std::uint32_t tree = range_.first; tree < range_.end; ++tree)
+                    add_tree(tree);
             else
                 std::ranges::for_each(Occupancy(params_).trees_of(ids[i]), add_tree);
         });
@@ -619,34 +655,54 @@ void Forest::build_reached(Tree& tree, NodeIndex index, NodePath path, DenseRows
 // Calls predict() when everything that the rows reach is built.
 template <typename Predict>
 auto Forest::predict_with(Matrix const& rows, Execution const& how, Predict const& predict) {
-    auto const predict_if_any = [&] {
-        if (data_.n_rows() == 0)
-            throw EmptyForest("The forest holds no rows.");
-        return predict();
-    };
     {
         Reading const lock = reading();
-        if (!trees_.empty() && !reaches_postponed(rows, how.n_threads))
-            return predict_if_any();
+        if (trees_.size() == n_trees() && !reaches_postponed(rows, how.n_threads))
+            return predict();
     }
     Writing const lock = writing(how);
     build_reached(rows, how.n_threads);
-    return predict_if_any();
+    return predict();
+}
+
+void Forest::require_rows() const {
+    if (data_.n_rows() == 0)
+        throw EmptyForest("The forest holds no rows.");
 }
 
 ClassShares Forest::predict(Matrix const& rows, Execution const& how) {
-    return predict_with(rows, how, [&] { return predict_built(rows, how.n_threads); });
+    require_all_trees();
+    return predict_with(rows, how, [&] {
+        require_rows();
+        ClassShares result{std::vector<double>(rows.n_rows * totals_.size(), 0.0), totals_.size()};
+        auto const n_trees = static_cast<double>(add_values(rows, how.n_threads, result.shares));
+        for (double& share : result.shares)
+            share /= n_trees;
+        return result;
+    });
+}
+
+std::size_t Forest::add_predictions(Matrix const& rows, Execution const& how, std::span<double> sums) {
+    return predict_with(rows, how, [&]() -> std::size_t {
+        if (sums.size() != rows.n_rows * totals_.size())
+            throw InvalidArgument("There must be a sum for each row and class.");
+        return data_.n_rows() == 0 ? 0 : add_values(rows, how.n_threads, sums);
+    });
 }
 
 std::vector<double> Forest::predict_quantiles(Matrix const& rows, std::span<double const> shares,
                                               Execution const& how) {
     if (!params_.is_regression())
         throw InvalidArgument("Only a regression forest has targets.");
-    return predict_with(rows, how,
-                        [&] { return quantiles_of_rows(trees_with_rows(), data_, rows, shares, how.n_threads); });
+    require_all_trees();
+    return predict_with(rows, how, [&] {
+        require_rows();
+        return quantiles_of_rows(trees_with_rows(), data_, rows, shares, how.n_threads);
+    });
 }
 
 ClassShares Forest::predict_out_of_bag(Execution const& how) {
+    require_all_trees();
     Writing const lock = writing(how);
     build_all(how.n_threads);
     std::vector<Slot> slots = data_.slots();
@@ -655,26 +711,19 @@ ClassShares Forest::predict_out_of_bag(Execution const& how) {
     return {out_of_bag_values(trees_, data_, params_, slots, leaf_values(), n_classes, how.n_threads), n_classes};
 }
 
-ClassShares Forest::predict_built(Matrix const& rows, std::size_t n_threads) const {
-    std::size_t const n_classes = totals_.size();
-    ClassShares result{std::vector<double>(rows.n_rows * n_classes, 0.0), n_classes};
-    auto const add_shares = [&]<typename WalkedTree>(std::vector<WalkedTree> const& trees) {
-        add_shares_of_rows<WalkedTree>(trees, rows, data_.schema(), n_classes, n_threads, result.shares);
-        for (double& share : result.shares)
-            share /= static_cast<double>(trees.size());
+// Adds what the trees with rows predict; how many these are. Everything that the rows reach is built.
+std::size_t Forest::add_values(Matrix const& rows, std::size_t n_threads, std::span<double> sums) const {
+    auto const add = [&]<typename WalkedTree>(std::vector<WalkedTree> const& trees) {
+        add_shares_of_rows<WalkedTree>(trees, rows, data_.schema(), totals_.size(), n_threads, sums);
+        return trees.size();
     };
-    if (auto const* const flat_trees = flat_trees_for(rows.n_rows, n_threads)) {
-        if (leaf_forks(leaf_values()) == LeafForks::one)
-            add_shares(views_of<LeafForks::one>(*flat_trees));
-        else
-            add_shares(views_of<LeafForks::own>(*flat_trees));
-    } else {
-        std::vector<GrownTree> trees;
-        for (Tree const* const tree : trees_with_rows())
-            trees.emplace_back(*tree, leaf_values());
-        add_shares(trees);
-    }
-    return result;
+    if (auto const* const flat_trees = flat_trees_for(rows.n_rows, n_threads))
+        return leaf_forks(leaf_values()) == LeafForks::one ? add(views_of<LeafForks::one>(*flat_trees))
+                                                           : add(views_of<LeafForks::own>(*flat_trees));
+    std::vector<GrownTree> trees;
+    for (Tree const* const tree : trees_with_rows())
+        trees.emplace_back(*tree, leaf_values());
+    return add(trees);
 }
 
 std::vector<Tree const*> Forest::trees_with_rows() const {
@@ -706,7 +755,29 @@ std::vector<FlatTree> const* Forest::flat_trees_for(std::size_t n_rows, std::siz
 }
 
 Digest Forest::fingerprint(Execution const& how) {
+    require_all_trees();
     Writing const lock = writing(how);
+    std::vector<Label> present;
+    for (Label y = 0; y < totals_.size(); ++y)
+        if (totals_[y] > 0)
+            present.push_back(y);
+    return digest_of(data_.n_rows(), present, digest_trees(how));
+}
+
+std::vector<Digest> Forest::tree_digests(Execution const& how) {
+    Writing const lock = writing(how);
+    return digest_trees(how);
+}
+
+Digest Forest::fingerprint_of(std::uint64_t n_rows, std::span<Label const> present,
+                              std::span<Digest const> trees) const {
+    Reading const lock = reading();
+    if (trees.size() != params_.n_trees)
+        throw InvalidArgument("There must be a digest for each tree.");
+    return digest_of(n_rows, present, trees);
+}
+
+std::vector<Digest> Forest::digest_trees(Execution const& how) {
     build_all(how.n_threads);
     auto const trees = for_each_tree(
         how.n_threads, [&](std::size_t t, ThreadScratch&) { return tree_digest(trees_[t], data_, classes_.keys); });
@@ -716,9 +787,17 @@ Digest Forest::fingerprint(Execution const& how) {
         digests.push_back(tree.digest);
         n_nodes_hashed_ += tree.n_nodes_hashed;
     }
+    return digests;
+}
+
+Digest Forest::digest_of(std::uint64_t n_rows, std::span<Label const> present, std::span<Digest const> trees) const {
+    DigestHead const head{data_.n_attributes(), n_rows};
     if (params_.is_regression())
-        return regression_digest(data_, target_scale_, digests);
-    return forest_digest(data_, totals_, classes_.keys, digests);
+        return regression_digest(head, target_scale_, trees);
+    std::vector<ClassKey> keys;
+    for (Label const y : present)
+        keys.push_back(classes_.keys.at(y));
+    return forest_digest(head, std::move(keys), trees);
 }
 
 std::optional<std::string> Forest::verify(Execution const& how, Progress const& progress) {
@@ -729,11 +808,11 @@ std::optional<std::string> Forest::verify(Execution const& how, Progress const& 
     auto const compare = [&](std::size_t t, ThreadScratch& scratch) {
         RowGroup rows;
         group_by_class(by_tree[t], data_.labels(), totals_.size(), rows);
-        Tree retrained(root_key(params_.seed, static_cast<std::uint32_t>(t)), totals_.size());
+        Tree retrained(key_of_tree(t), totals_.size());
         grower(scratch).grow(retrained, Tree::kRoot, rows, retrained.root());
         return find_difference(trees_[t], retrained);
     };
-    return first_of(for_each_tree(how.n_threads, compare, progress), ": ");
+    return first_of(for_each_tree(how.n_threads, compare, progress), range_.first, ": ");
 }
 
 std::optional<std::string> Forest::check(Execution const& how) {
@@ -745,7 +824,7 @@ std::optional<std::string> Forest::check(Execution const& how) {
         auto const recount = [&](std::size_t t, ThreadScratch& scratch) {
             return find_inconsistency(trees_[t], by_tree[t], context(), scratch);
         };
-        return first_of(for_each_tree(how.n_threads, recount), ", ");
+        return first_of(for_each_tree(how.n_threads, recount), range_.first, ", ");
     });
 }
 
@@ -770,9 +849,8 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
                      Execution const& how, Progress const& progress) {
     Writing const lock(mutex_);
     require_intact();
-    if (trees.size() != params_.n_trees)
-        throw CorruptData("it has " + std::to_string(trees.size()) + " trees instead of " +
-                          std::to_string(params_.n_trees));
+    if (trees.size() != n_trees())
+        throw CorruptData("it has " + std::to_string(trees.size()) + " trees instead of " + std::to_string(n_trees()));
     StoredRows const stored = read_rows(rows, data_.schema(), totals_.size(), params_.is_regression());
     Matrix const matrix{stored.values.data(), stored.ids.size(), data_.schema().n_columns()};
     Mutation mutation(*this);
@@ -786,9 +864,9 @@ void Forest::restore(std::span<std::uint8_t const> rows, std::span<std::span<std
 }
 
 FrozenForest Forest::freeze(std::span<Label const> classes, Execution const& how) {
+    require_all_trees();
     Writing const lock = writing(how);
-    if (data_.n_rows() == 0)
-        throw EmptyForest("The forest holds no rows.");
+    require_rows();
     if (std::ranges::any_of(classes, [&](Label label) { return label >= totals_.size(); }))
         throw InvalidArgument("There is no such class.");
     build_all(how.n_threads);
@@ -836,6 +914,17 @@ std::vector<std::uint8_t> Forest::holds(std::span<RowId const> ids) const {
     std::vector<std::uint8_t> held(ids.size());
     std::ranges::transform(ids, held.begin(), [this](RowId id) { return data_.find(id) ? 1 : 0; });
     return held;
+}
+
+std::vector<std::uint8_t> Forest::needs(std::span<RowId const> ids) const {
+    if (params_.trees_per_row == params_.n_trees)
+        return std::vector<std::uint8_t>(ids.size(), n_trees() > 0 ? 1 : 0);
+    Occupancy occupancy(params_);
+    std::vector<std::uint8_t> needed(ids.size());
+    auto const is_ours = [this](std::uint32_t tree) { return range_.contains(tree); };
+    std::ranges::transform(ids, needed.begin(),
+                           [&](RowId id) { return std::ranges::any_of(occupancy.trees_of(id), is_ours) ? 1 : 0; });
+    return needed;
 }
 
 std::size_t Forest::n_rows() const {

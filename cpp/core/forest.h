@@ -77,12 +77,19 @@ struct Execution {
 
 class Forest {
 public:
-    // A regression forest has one class, and a scale of its targets.
-    Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes, TargetScale scale = {});
+    // A regression forest has one class, and a scale of its targets. With a range, this is a shard of the forest: it
+    // has those trees, all rows or only those that its trees need, and everything that is said of the forest here is
+    // said of them. What would need the other trees, too, is refused.
+    Forest(Params const& params, Tuning const& tuning, Schema schema, Classes classes, TargetScale scale = {},
+           std::optional<TreeRange> range = {});
 
     // Grows all trees from these rows; for a forest that never held any.
     void fit(std::span<RowId const> ids, Matrix const& rows, std::span<WeightedLabel const> votes, Execution const& how,
              Progress const& progress);
+
+    // Takes in some more rows without growing trees from them: the trees go, and `grow` makes them from all rows.
+    void take_rows(NewRows const& rows, Execution const& how);
+    void grow(Execution const& how, Progress const& progress);
 
     // Takes rows out and others in, in one step: whoever reads sees none of it or all. An id in both is a row that is
     // replaced. There may be more classes than before; the former ones stay what they are. `progress` had better not
@@ -116,6 +123,10 @@ public:
     // Needs at least one training row.
     [[nodiscard]] ClassShares predict(Matrix const& rows, Execution const& how);
 
+    // Adds what each tree predicts, in their order, to sums that begin with what other shards predict: n_classes values
+    // per row. Returns how many trees have rows; a shard without any has none.
+    std::size_t add_predictions(Matrix const& rows, Execution const& how, std::span<double> sums);
+
     // For each row, quantiles of the targets in the leaves where it arrives, one for each share, in fixed point. Needs
     // at least one training row.
     [[nodiscard]] std::vector<double> predict_quantiles(Matrix const& rows, std::span<double const> shares,
@@ -125,6 +136,11 @@ public:
     [[nodiscard]] ClassShares predict_out_of_bag(Execution const& how);
 
     [[nodiscard]] Digest fingerprint(Execution const& how);
+
+    // The digests of the trees, and the fingerprint of a forest of so many rows of such classes whose trees have these.
+    [[nodiscard]] std::vector<Digest> tree_digests(Execution const& how);
+    [[nodiscard]] Digest fingerprint_of(std::uint64_t n_rows, std::span<Label const> present,
+                                        std::span<Digest const> trees) const;
 
     // How many nodes the last fingerprint had to hash; the others were remembered.
     [[nodiscard]] std::size_t n_nodes_hashed() const;
@@ -152,7 +168,9 @@ public:
     [[nodiscard]] std::vector<RowId> ids() const;
     [[nodiscard]] std::vector<std::uint8_t> holds(std::span<RowId const> ids) const;  // 1 for each id that it holds
     [[nodiscard]] HeldRows rows(std::span<RowId const> ids) const;  // in this order; all of them must be there
-    [[nodiscard]] std::size_t n_trees() const { return params_.n_trees; }
+    [[nodiscard]] std::vector<std::uint8_t> needs(
+        std::span<RowId const> ids) const;  // 1 for each that a tree belongs to
+    [[nodiscard]] std::size_t n_trees() const { return range_.size(); }
     [[nodiscard]] std::size_t n_rows() const;
     [[nodiscard]] std::size_t n_classes() const;
     [[nodiscard]] std::vector<Count> class_totals() const;  // rows per class
@@ -205,12 +223,18 @@ private:
     [[nodiscard]] UpdateCost sum_of_costs(Scratches& scratches, std::size_t n_threads, Function const& cost_of,
                                           Progress const& progress = {}) const;
     [[nodiscard]] std::vector<Tree> empty_trees() const;
+    [[nodiscard]] Key key_of_tree(std::size_t tree) const;
+    void require_all_trees() const;
     template <typename Function>
     void make_trees(std::span<Slot const> rows, Execution const& how, Progress const& progress, Function const& make);
     [[nodiscard]] TreeContext context() const;
     [[nodiscard]] UpdateCost update_trees(Changes const& changes, Execution const& how, Progress const& progress);
     [[nodiscard]] Grower grower(ThreadScratch& scratch) const { return {context(), scratch}; }
     void require_intact() const;
+    void require_rows() const;
+    [[nodiscard]] std::vector<Digest> digest_trees(Execution const& how);
+    [[nodiscard]] Digest digest_of(std::uint64_t n_rows, std::span<Label const> present,
+                                   std::span<Digest const> trees) const;
     [[nodiscard]] std::size_t count_postponed() const;
     void build_all(std::size_t n_threads);
     void build(Tree& tree, NodeIndex index, NodePath path, bool only_one_level, ThreadScratch& scratch) const;
@@ -224,12 +248,13 @@ private:
                        std::span<std::uint32_t> numbers, ThreadScratch& scratch) const;
     template <typename Predict>
     auto predict_with(Matrix const& rows, Execution const& how, Predict const& predict);
-    [[nodiscard]] ClassShares predict_built(Matrix const& rows, std::size_t n_threads) const;
+    std::size_t add_values(Matrix const& rows, std::size_t n_threads, std::span<double> sums) const;
     [[nodiscard]] LeafValues leaf_values() const { return {data_, classes_.weights}; }
     [[nodiscard]] std::vector<Tree const*> trees_with_rows() const;
     [[nodiscard]] std::vector<FlatTree> const* flat_trees_for(std::size_t n_rows, std::size_t n_threads) const;
 
     Params params_;
+    TreeRange range_;  // which of the trees are here
     Tuning tuning_;
     Dataset data_;
     Classes classes_;

@@ -29,6 +29,15 @@ struct Params {
     [[nodiscard]] bool is_regression() const { return criterion == Criterion::squared_error; }
 };
 
+// Which of the trees of a forest a process holds. The bytes of a tree are the same in any range.
+struct TreeRange {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;  // the one after the last
+
+    [[nodiscard]] std::uint32_t size() const { return end - first; }
+    [[nodiscard]] bool contains(std::uint32_t tree) const { return first <= tree && tree < end; }
+};
+
 // What the targets of a regression forest in fixed point stand for: offset + 2^exponent times the number.
 struct TargetScale {
     std::int32_t exponent = 0;

@@ -106,18 +106,18 @@ TreeDigest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const
 namespace {
 
 // Begins the digest of a forest of so many trees.
-void begin(Blake2b& hasher, std::string_view header, Dataset const& data, std::size_t n_trees) {
-    hasher.update({reinterpret_cast<std::uint8_t const*>(header.data()), header.size()});
-    hasher.update_number(data.n_attributes());
+void begin(Blake2b& hasher, std::string_view title, DigestHead const& head, std::size_t n_trees) {
+    hasher.update({reinterpret_cast<std::uint8_t const*>(title.data()), title.size()});
+    hasher.update_number(head.n_attributes);
     hasher.update_number(static_cast<std::uint32_t>(n_trees));
-    hasher.update_number(std::uint64_t{data.n_rows()});
+    hasher.update_number(head.n_rows);
 }
 
 }  // namespace
 
-Digest regression_digest(Dataset const& data, TargetScale const& scale, std::span<Digest const> trees) {
+Digest regression_digest(DigestHead const& head, TargetScale const& scale, std::span<Digest const> trees) {
     Blake2b hasher;
-    begin(hasher, "deciduous-regression-1", data, trees.size());
+    begin(hasher, "deciduous-regression-1", head, trees.size());
     hasher.update_number(scale.exponent);
     hasher.update_number(scale.offset);
     for (Digest const& tree : trees)
@@ -125,14 +125,13 @@ Digest regression_digest(Dataset const& data, TargetScale const& scale, std::spa
     return hasher.finish();
 }
 
-Digest forest_digest(Dataset const& data, std::span<Count const> totals, std::span<ClassKey const> class_keys,
-                     std::span<Digest const> trees) {
+Digest forest_digest(DigestHead const& head, std::vector<ClassKey> classes, std::span<Digest const> trees) {
     Blake2b hasher;
-    begin(hasher, "deciduous-forest-2", data, trees.size());
-    auto const present = present_classes(totals, class_keys);
-    hasher.update_number(static_cast<std::uint32_t>(present.size()));
-    for (Label const y : present)
-        hasher.update(class_keys[y]);
+    begin(hasher, "deciduous-forest-2", head, trees.size());
+    std::ranges::sort(classes);
+    hasher.update_number(static_cast<std::uint32_t>(classes.size()));
+    for (ClassKey const& key : classes)
+        hasher.update(key);
     for (Digest const& tree : trees)
         hasher.update(tree);
     return hasher.finish();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/blake2b.h"
 #include "base/params.h"
@@ -24,11 +25,17 @@ struct TreeDigest {
 // paths and small subtrees beside them are hashed again.
 [[nodiscard]] TreeDigest tree_digest(Tree& tree, Dataset const& data, std::span<ClassKey const> class_keys);
 
-// The digest of the forest from those of its trees.
-[[nodiscard]] Digest forest_digest(Dataset const& data, std::span<Count const> totals,
-                                   std::span<ClassKey const> class_keys, std::span<Digest const> trees);
+// What the digest of a forest says beside its trees.
+struct DigestHead {
+    Attribute n_attributes;
+    std::uint64_t n_rows;
+};
+
+// The digest of the forest from those of its trees. The classes are those that have rows, in any order.
+[[nodiscard]] Digest forest_digest(DigestHead const& head, std::vector<ClassKey> classes,
+                                   std::span<Digest const> trees);
 
 // The same for a regression forest.
-[[nodiscard]] Digest regression_digest(Dataset const& data, TargetScale const& scale, std::span<Digest const> trees);
+[[nodiscard]] Digest regression_digest(DigestHead const& head, TargetScale const& scale, std::span<Digest const> trees);
 
 }  // namespace deciduous
