@@ -36,7 +36,8 @@ demo: build  ## Delete one person from a forest of many rows, in a minute: cost,
 .PHONY: test
 test: build doctest valgrind postgres chromium  ## Everything that must pass: checks, unit tests, debug and address-sanitizer builds, the guard, all tests but the slow ones
 	$(MAKE) --jobs=2 --output-sync=target asan guard debug unit check
-	$(BIN)/python -m pytest -m "not slow" --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest -m "not slow" --ignore=tests/cluster --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest -m "not slow" tests/cluster --numprocesses 2 --dist loadfile
 
 .PHONY: postgres
 postgres:  ## Find PostgreSQL's server programs, or install them; the tests of live tables start a server of their own

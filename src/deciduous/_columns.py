@@ -331,6 +331,14 @@ def learned_columns(
     return columns, _matrix(source, columns)
 
 
+def features_to_learn(categorical_features: Any, X: Any) -> list[str]:
+    """The names of those columns of a table whose categories `fit` would learn from the rows."""
+    table = _table(X)
+    assert table is not None
+    choice = _choice(categorical_features, table)
+    return [table.columns[feature] for feature, listed in choice.items() if listed is None]
+
+
 def encoded(estimator: Any, X: Any, columns: Columns) -> NDArray[np.float32]:
     """After fit: the rows, with known categories. Checks names and number of features."""
     if isinstance(X, Coded):

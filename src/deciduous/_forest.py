@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _core
 from ._batch import NO_IDS, Batch, PendingUpdate
 from ._class_weights import integers_of
-from ._columns import encoded, learned_columns
+from ._columns import Columns, encoded, learned_columns
 from ._predictor import KnowsColumns
 from ._progress import Report, bar
 from ._refused import refuse
@@ -191,23 +191,27 @@ class DareForest(KnowsColumns, StorableForest):
                 else "Found array with 0 sample(s): fit needs at least one row."
             )
         draft._learn_targets(batch, known_classes)
-        draft._classes, codes, targets = draft._encoded_targets(batch)
+        draft._train(columns, batch, names)
+        self.__dict__ = draft.__dict__  # in one step: Ctrl-C leaves the forest as it was, or fitted
+        return self
+
+    def _train(self, columns: Columns, batch: Batch, names: RowNames) -> None:
+        """Grow trees from checked rows, with the targets of which everything is learned."""
+        self._classes, codes, targets = self._encoded_targets(batch)
         seed = seed_from(self.random_state)
         params = core_params(self, columns.n_attributes, seed)
         params.min_samples_split = least_units(params.min_samples_split, no_limit=2, unit=batch.unit)
         params.min_samples_leaf = least_units(params.min_samples_leaf, no_limit=1, unit=batch.unit)
         is_lazy(self.lazy)
         arguments = arguments_state(self.get_params())
-        forest = draft._empty_core(params, columns)
+        forest = self._empty_core(params, columns)
         with IN_OUR_WORDS, bar("Training", params.n_trees, self._is_verbose()) as report:
             forest.fit(batch.ids, batch.rows, codes, batch.weights, n_threads(self.n_jobs), report, targets)
         names.change([], batch.ids, batch.names, batch.subjects)
-        draft._forest, draft._columns, draft._names = forest, columns, names
-        draft._params, draft._arguments, draft._weight_unit = params, arguments, batch.unit
-        draft._lock, draft._pending, draft._n_counted = fork_safe_lock(), None, batch.n_counted
-        draft.seed_ = seed
-        self.__dict__ = draft.__dict__  # in one step: Ctrl-C leaves the forest as it was, or fitted
-        return self
+        self._forest, self._columns, self._names = forest, columns, names
+        self._params, self._arguments, self._weight_unit = params, arguments, batch.unit
+        self._lock, self._pending, self._n_counted = fork_safe_lock(), None, batch.n_counted
+        self.seed_ = seed
 
     def _unfitted(self) -> Self:
         """A forest with the same parameters that has seen no columns."""

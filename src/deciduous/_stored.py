@@ -87,16 +87,38 @@ def _targets_in(meta: Mapping[str, Any]) -> StoredClasses | StoredNumbers:
 
 
 @dataclass(frozen=True)
-class StoredForest:
-    """A forest with its rows."""
+class Description:
+    """What a forest is beside its rows and trees."""
 
-    core: _core.Forest
     params: _core.Params
     targets: StoredClasses | StoredNumbers
     columns: Columns
     column_names: NDArray[Any] | None
-    names: RowNames
     weight_unit: float
+
+    @classmethod
+    def described(cls, meta: Mapping[str, Any], sections: Sections, most_features: float) -> Description:
+        """What these sections of a file say."""
+        targets = _targets_in(meta)
+        require_known(meta, FOREST_ENTRIES | targets.entries)
+        params = params_from(entry(meta, "params", dict))
+        if params.criterion.name not in targets.criteria:
+            raise CorruptModelError(f"its criterion {params.criterion.name!r} does not fit its targets")
+        if targets.task == REGRESSION and params.stability > 0:
+            raise CorruptModelError(f"its stability is {params.stability}, which a regressor does not have")
+        n_features = entry(meta, "n_features_in", int)
+        if not 1 <= n_features <= most_features:
+            raise CorruptModelError(f"it cannot have {n_features} columns in {most_features:.0f} bytes of rows")
+        columns = columns_from(sections, n_features)
+        return Description(params, targets, columns, _column_names(meta, n_features), weight_unit_from(meta))
+
+
+@dataclass(frozen=True)
+class StoredForest(Description):
+    """A forest with its rows."""
+
+    core: _core.Forest
+    names: RowNames
 
     @classmethod
     def from_sections(
@@ -108,18 +130,9 @@ class StoredForest:
         tuning: Mapping[str, float],
     ) -> Self:
         """What the sections of a file hold, if it takes no more memory than this."""
-        targets = _targets_in(meta)
-        require_known(meta, FOREST_ENTRIES | targets.entries)
-        params = params_from(entry(meta, "params", dict))
-        if params.criterion.name not in targets.criteria:
-            raise CorruptModelError(f"its criterion {params.criterion.name!r} does not fit its targets")
-        if targets.task == REGRESSION and params.stability > 0:
-            raise CorruptModelError(f"its stability is {params.stability}, which a regressor does not have")
-        n_features = entry(meta, "n_features_in", int)
         rows = section(sections, "rows")
-        if not 1 <= n_features <= len(rows):
-            raise CorruptModelError(f"it cannot have {n_features} columns in {len(rows)} bytes of rows")
-        columns = columns_from(sections, n_features)
+        its = cls.described(meta, sections, len(rows))
+        params, targets, columns = its.params, its.targets, its.columns
         n_trees = len(sections.keys() - {"meta", "rows", "names", CATEGORIES})
         if params.n_trees != n_trees:
             raise CorruptModelError(f"it has {n_trees} trees instead of {params.n_trees}")
@@ -137,8 +150,7 @@ class StoredForest:
             raise CorruptModelError(str(error)) from None
         names = read_json(sections["names"]) if "names" in sections else NO_NAMES
         row_names = RowNames.from_state(names, core.ids().tolist())
-        column_names = _column_names(meta, n_features)
-        return cls(core, params, targets, columns, column_names, row_names, weight_unit_from(meta))
+        return cls(params, targets, columns, its.column_names, its.weight_unit, core, row_names)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 from weakref import WeakSet
@@ -33,7 +33,7 @@ from ._state import (
     require_task,
     weight_unit_state,
 )
-from ._stored import StoredForest, default_max_memory, empty_core
+from ._stored import Description, StoredForest, default_max_memory, empty_core
 from ._targets import TargetScale
 from ._validation import IN_OUR_WORDS, is_lazy, n_threads, non_negative_integer
 from .errors import InvalidInputError
@@ -197,15 +197,7 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
     def _sections(self) -> dict[str, Section]:
         """The forest as named sections of bytes."""
         with self._one_state():
-            names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
-            meta = {
-                "kind": FOREST,
-                "arguments": self._arguments_to_store(),
-                "params": params_state(self._params),
-                "n_features_in": self.n_features_in_,
-                "feature_names_in": names,
-            }
-            meta |= self._targets_state() | weight_unit_state(self._weight_unit)
+            meta = self._meta()
             n_trees = self._forest.n_trees
             trees: dict[str, Section] = {
                 f"tree{tree:08}": self._forest.tree_as_bytes(tree).data for tree in range(n_trees)
@@ -217,6 +209,18 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
             if self._names.kind is not None or self._names.subjects:
                 sections["names"] = json_section(self._names.state(self._forest.ids().tolist()))
             return sections | columns_section(self._columns) | trees
+
+    def _meta(self) -> dict[str, Any]:
+        """What the forest is beside its rows, categories and trees."""
+        names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
+        meta = {
+            "kind": FOREST,
+            "arguments": self._arguments_to_store(),
+            "params": params_state(self._params),
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": names,
+        }
+        return meta | self._targets_state() | weight_unit_state(self._weight_unit)
 
     @abstractmethod
     def _targets_state(self) -> dict[str, Any]:
@@ -233,21 +237,24 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         """Take over what `_sections` wrote."""
         require_task(meta, self._task)
         stored = StoredForest.from_sections(meta, sections, n_jobs, max_memory, self._tuning)
-        self._names = stored.names
-        self._forest = stored.core
-        self._columns = stored.columns
-        self._params = stored.params
+        self._describe(stored, entry(meta, "arguments", dict))
+        self._forest, self._names = stored.core, stored.names
+
+    def _describe(self, its: Description, arguments: Mapping[str, Any]) -> None:
+        """Take over what a forest is beside its rows and trees."""
+        self._columns = its.columns
+        self._params = its.params
         self._lock = fork_safe_lock()
         self._pending = None
-        self._arguments = dict(entry(meta, "arguments", dict))
+        self._arguments = dict(arguments)
         self._n_counted = None
-        self._classes, self._class_weights = stored.targets.classes, stored.targets.class_weights
-        self._target_scale = stored.targets.scale
-        self._weight_unit = stored.weight_unit
-        self.n_features_in_ = len(stored.columns)
-        self.seed_ = stored.params.seed
-        if stored.column_names is not None:
-            self.feature_names_in_ = stored.column_names
+        self._classes, self._class_weights = its.targets.classes, its.targets.class_weights
+        self._target_scale = its.targets.scale
+        self._weight_unit = its.weight_unit
+        self.n_features_in_ = len(its.columns)
+        self.seed_ = its.params.seed
+        if its.column_names is not None:
+            self.feature_names_in_ = its.column_names
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

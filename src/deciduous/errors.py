@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 def shown(values: Iterable[object], at_most: int = 5) -> str:
@@ -14,6 +15,17 @@ def shown(values: Iterable[object], at_most: int = 5) -> str:
 
 class DeciduousError(Exception):
     """Base class of all errors of this package."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come back from another process as they are, whatever their `__init__` takes."""
+        return _same_error, (type(self), self.args, self.__dict__)
+
+
+def _same_error(kind: type[DeciduousError], arguments: tuple[Any, ...], state: dict[str, Any]) -> DeciduousError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(state)
+    return error
 
 
 class InvalidInputError(DeciduousError, ValueError):

@@ -148,7 +148,7 @@ class FrozenForest(KnowsColumns, BaseEstimator):  # type: ignore[misc]
 
     def _tree_views(self) -> list[TreeView]:
         """The trees as arrays, read from the bytes of docs/format.md, 9; leaves count as one row each."""
-        data = memoryview(self._frozen.as_bytes())
+        data = self._frozen.as_bytes().data
         n_attributes, _, n_trees, n_values, n_nodes = struct.unpack_from("<IIIIQ", data)
         place = struct.calcsize("<IIIIQ")
 
@@ -227,7 +227,7 @@ class FrozenForest(KnowsColumns, BaseEstimator):  # type: ignore[misc]
             "n_features_in": self.n_features_in_,
             "feature_names_in": self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None,
         } | self._targets_state()
-        sections = {"meta": json_section(meta), "frozen": self._frozen.as_bytes()}
+        sections: dict[str, Section] = {"meta": json_section(meta), "frozen": self._frozen.as_bytes().data}
         return sections | columns_section(self._columns)
 
     def _restore(self, meta: Mapping[str, Any], sections: Mapping[str, memoryview]) -> None:

@@ -150,11 +150,13 @@ min_samples_leaf, max_samples, weight_unit, categorical_features, lazy, n_jobs, 
             return self._target_scale.floats(means)
         shares = share_array(quantiles)
         check_is_fitted(self)
-        rows = encoded(self, X, self._columns)
-        with IN_OUR_WORDS:
-            found = self._forest.predict_quantiles(rows, shares.ravel(), n_threads(self.n_jobs))
-        columns = self._target_scale.targets(found)
+        columns = self._target_scale.targets(self._quantiles(encoded(self, X, self._columns), shares.ravel()))
         return columns[:, 0] if shares.ndim == 0 else columns
+
+    def _quantiles(self, rows: NDArray[np.float32], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Quantiles in fixed point: a row for each row, a column for each share."""
+        with IN_OUR_WORDS:
+            return self._forest.predict_quantiles(rows, shares, n_threads(self.n_jobs))
 
     def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.float64]:
         """Predict an interval for the target of each row, as two columns: its lower and its upper end.

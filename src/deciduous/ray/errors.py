@@ -1,0 +1,46 @@
+"""Errors of forests on a cluster."""
+
+from __future__ import annotations
+
+from ..errors import DeciduousError
+
+
+class ClusterError(DeciduousError, RuntimeError):
+    """Base class of errors of the cluster, not of what was asked."""
+
+
+class OutOfStepError(ClusterError):
+    """Raised by a worker that is in another state of the forest than the one that was asked about."""
+
+
+class CancelledError(ClusterError):
+    """Raised by workers when a fit was stopped."""
+
+
+class WorkerLostError(ClusterError):
+    """Raised when a worker does not come back in time. What was asked was not done, or will be when it is back."""
+
+
+class QueueFullError(ClusterError):
+    """Raised when too many changes wait for their turn. Nothing was changed."""
+
+    def __init__(self, n_waiting: int) -> None:
+        self.n_waiting = n_waiting
+        super().__init__(n_waiting)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_waiting} changes are waiting already, which is as many as may wait. Nothing was changed. Try "
+            "again in a moment; send several rows in one call; or connect with a larger `max_waiting`."
+        )
+
+
+class UnknownForestError(ClusterError, KeyError):
+    """Raised when the cluster has no forest of this name."""
+
+    def __init__(self, name: str, address: str) -> None:
+        self.name, self.address = name, address
+        super().__init__(name, address)
+
+    def __str__(self) -> str:
+        return f"The cluster at {self.address} has no forest {self.name!r}. Names are given by `fit`: `name=...`."

@@ -1,0 +1,416 @@
+"""Forests on a Ray cluster, with the interface of the local ones."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from glob import glob
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import ray
+from numpy.typing import ArrayLike, NDArray
+from ray.exceptions import RayActorError
+
+from .._columns import encoded
+from .._container import write_atomically
+from .._forest import DareForest
+from .._progress import bar
+from ..errors import InvalidInputError
+from ..forest import DareForestClassifier
+from ..frozen import FrozenForestClassifier, FrozenForestRegressor
+from ..model_file import load
+from ..regressor import DareForestRegressor
+from ..reports import UpdateReport
+from ._coordinator import NAMESPACE, Coordinator, worker_name
+from ._predicting import View, predicted
+from ._team import answer_of
+from ._training import FromArrays, FromFiles, FromLocal
+from ._worker import Worker
+from .errors import OutOfStepError, UnknownForestError, WorkerLostError
+
+MOST_WAITING = 64
+PATIENCE = 120.0
+TRIES_BESIDE_CHANGES = 3  # of a prediction, before it takes its turn among them
+SECONDS_BETWEEN_TRIES = 0.05
+# Methods and properties that the coordinator answers from what it and the workers know.
+READ_METHODS: tuple[str, ...] = (
+    "deletion_cost",
+    "deletion_costs",
+    "fingerprint",
+    "verify",
+    "check",
+    "ids_of",
+    "rows",
+    "memory_usage",
+)
+READ_METHODS += ("settle", "compact", "tree_nodes", "tree_view", "apply", "decision_path", "get_depth", "get_n_leaves")
+READ_METHODS += ("to_bytes",)
+PROPERTIES: tuple[str, ...] = (
+    "ids_",
+    "id_type_",
+    "subjects_",
+    "weight_unit_",
+    "n_rows_",
+    "feature_importances_",
+    "classes_",
+)
+PROPERTIES += ("class_counts_", "class_weight_", "target_range_")
+CHANGES = ("add", "update", "rename_columns")
+OWN_PARAMETERS = {"n_workers": None, "address": None, "name": None, "folder": None}
+
+
+def _with_own_parameters(base: type[DareForest]) -> inspect.Signature:
+    """The signature of the local estimator's `__init__`, and what a cluster needs."""
+    signature = inspect.signature(base.__init__)
+    own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=its) for name, its in OWN_PARAMETERS.items()]
+    return signature.replace(parameters=[*signature.parameters.values(), *own])
+
+
+class RayForest(DareForest):
+    """A forest on a cluster. Everything that is not here is the local estimator's."""
+
+    _local_kind: ClassVar[type[DareForest]]
+    _coordinator: Any = None
+    _workers: Sequence[Any] = ()
+    _view: View | None = None
+    _own_folder: str | None = None  # made for this forest, as nobody named one
+    n_workers: int | None
+    address: str | None
+    name: str | None
+    folder: str | os.PathLike[str] | None
+
+    # ------------------------------------------------------------------------------------------------------------ fit
+
+    def fit(
+        self,
+        X: ArrayLike | str | os.PathLike[str] | Sequence[str],
+        y: ArrayLike | None = None,
+        *,
+        target: str | None = None,
+        id: str | None = None,
+        subject: str | None = None,
+        weight: str | None = None,
+        ids: Any = None,
+        subjects: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Build the forest from training rows: arrays and tables as `DareForestClassifier.fit` takes, or Parquet files.
+
+        Files are named by a path, a pattern such as `rows/*.parquet`, or a list of paths, which all machines must see.
+        Workers read them; the rows do not pass through this process. `target` names the column with the labels or
+        targets, `id` and `subject` those with the names of rows and of the people they belong to, and `weight` that
+        with the weights of rows. All other columns are features.
+        """
+        if not _are_files(X):
+            arguments = {"X": X, "y": y, "ids": ids, "subjects": subjects, "sample_weight": sample_weight}
+            return self._fit_there(FromArrays(arguments))
+        if y is not None or any(given is not None for given in (ids, subjects, sample_weight)):
+            raise InvalidInputError(
+                "Files have all columns in them: name those with labels, ids, subjects and weights by `target`, `id`, "
+                "`subject` and `weight`, instead of giving arrays."
+            )
+        return self._fit_there(FromFiles(_files(X), target, id, subject, weight))
+
+    def _fit_there(self, training: Any) -> Self:
+        self._start()
+        parameters = self._local_parameters()
+        call = functools.partial(self._ask, "fit", secrets.token_hex(16), parameters, ray.put(training))
+        try:
+            with bar("Training", parameters["n_estimators"], self._is_verbose()) as report:
+                self._wait_for(call, report)
+        except KeyboardInterrupt:
+            self._coordinator.cancel.remote()
+            raise
+        self._refresh()
+        return self
+
+    def _wait_for(self, call: Callable[[], Any], report: Any) -> None:
+        if report is None:
+            call()
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as threads:
+            future = threads.submit(call)
+            while not future.done():
+                workers = self.status()["workers"]
+                report(sum(status["trees_grown"] for status in workers if status))
+                time.sleep(0.5)
+            future.result()
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, *arguments: Any, **named: Any) -> Self:
+        """Call `fit` the first time, and `add` from then on."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y, *arguments, **named)
+        named.pop("classes", None)
+        self.add(X, y, **named)
+        return self
+
+    def _local_parameters(self) -> dict[str, Any]:
+        return {name: its for name, its in self.get_params(deep=False).items() if name not in OWN_PARAMETERS}
+
+    # ---------------------------------------------------------------------------------------- processes on the cluster
+
+    def _start(self) -> None:
+        """Start the processes of the forest on the cluster, unless they are there."""
+        if self._coordinator is not None:
+            return
+        _connect(self.address)
+        n_nodes = sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]
+        n_workers = n_nodes if self.n_workers is None else self.n_workers
+        if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
+            raise InvalidInputError(f"n_workers must be None or at least 1, but is {self.n_workers!r}.")
+        n_threads = self.n_jobs if isinstance(self.n_jobs, int) and self.n_jobs > 0 else 1
+        name = secrets.token_hex(8) if self.name is None else self.name
+        life: dict[str, Any] = {} if self.name is None else {"lifetime": "detached"}
+        life |= {"namespace": NAMESPACE, "max_restarts": -1, "max_task_retries": 0}
+        folder = tempfile.mkdtemp(prefix="deciduous-") if self.folder is None else os.path.abspath(self.folder)
+        self._own_folder = folder if self.folder is None else None
+        worker_kind = _remote(Worker, {"reads": 4, "status": 2})
+        self._workers = [  # kept, as an actor ends when nobody holds it
+            worker_kind.options(
+                name=worker_name(name, i), num_cpus=n_threads, scheduling_strategy="SPREAD", **life
+            ).remote(i, n_threads)
+            for i in range(n_workers)
+        ]
+        groups = {"changes": MOST_WAITING + 4, "reads": 8, "status": 2}
+        coordinator_kind = _remote(Coordinator, groups)
+        self._coordinator = coordinator_kind.options(name=f"{name}/coordinator", num_cpus=0, **life).remote(
+            self._task, folder, name, n_workers, PATIENCE, MOST_WAITING
+        )
+        self._view = None
+
+    @classmethod
+    def connect(cls, name: str, address: str | None = None) -> Self:
+        """Find a forest that was given a `name`, on a cluster that may have been left since."""
+        _connect(address)
+        try:
+            coordinator = ray.get_actor(f"{name}/coordinator", namespace=NAMESPACE)
+        except ValueError:
+            raise UnknownForestError(name, ray.get_runtime_context().gcs_address) from None
+        task, parameters = answer_of(coordinator.describe_parameters.remote())
+        if task != cls._task:
+            raise InvalidInputError(f"The forest {name!r} is for {task}, not for {cls._task}.")
+        forest = cls(**parameters, name=name, address=address)
+        forest._coordinator, forest._view = coordinator, None
+        forest._refresh()
+        return forest
+
+    @classmethod
+    def from_local(cls, forest: DareForest, **own: Any) -> Self:
+        """Bring a forest of this process to the cluster: the same parameters, rows and fingerprint."""
+        its = cls(**forest.get_params(deep=False), **own)
+        its._fit_there(FromLocal(forest.to_bytes()))
+        return its
+
+    def to_local(self) -> DareForest:
+        """Return the forest as one of this process, with the same fingerprint."""
+        return self._local_kind.from_bytes(self.to_bytes(), max_memory=float("inf"))
+
+    def status(self) -> dict[str, Any]:
+        """Return how the processes are: trees, rows, memory, queue, latencies and restarts, worker by worker."""
+        self._require_started()
+        found: dict[str, Any] = self._ask("status")
+        return found
+
+    def shut_down(self) -> None:
+        """End the processes of the forest on the cluster, and remove its rows from the folder if nobody named one."""
+        if self._coordinator is None:
+            return
+        for actor in self._ask("processes"):
+            ray.kill(actor, no_restart=True)
+        ray.kill(self._coordinator, no_restart=True)
+        if self._own_folder is not None:
+            shutil.rmtree(self._own_folder, ignore_errors=True)
+        self._coordinator = None
+        self._view = None
+
+    def _require_started(self) -> None:
+        if self._coordinator is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call `fit` first.")
+
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the coordinator; if it fails meanwhile, again when it is back."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return answer_of(getattr(self._coordinator, method).remote(*arguments))
+            except RayActorError as error:
+                if time.monotonic() > end or not _may_come_back(error):
+                    raise WorkerLostError(f"The coordinator of the forest does not come back: {error}") from None
+                time.sleep(SECONDS_BETWEEN_TRIES)
+
+    def _read(self, name: str, arguments: dict[str, Any]) -> Any:
+        self._require_started()
+        return self._ask("read", name, arguments)
+
+    def _change(self, name: str, arguments: dict[str, Any]) -> Any:
+        self._require_started()
+        result = self._ask("change", secrets.token_hex(16), name, arguments)
+        self._refresh()
+        return UpdateReport((), (), (), None) if result is None else result
+
+    def delete(self, ids: Any = None, *, subjects: Any = None) -> UpdateReport:
+        """Delete training rows, given by id or by subject, as if they had never been seen.
+
+        Deletions that several processes ask for at the same time are carried out in one pass. The report of each names
+        its own rows; the nodes and rows retrained are those of the whole pass.
+        """
+        self._require_started()
+        ids, subjects = (list(given) if hasattr(given, "__next__") else given for given in (ids, subjects))
+        report: UpdateReport = self._ask("delete", secrets.token_hex(16), ids, subjects)
+        return report
+
+    # ---------------------------------------------------------------------------------------------------- predictions
+
+    def _refresh(self) -> View:
+        """What is needed to encode rows and to show predictions, as of now."""
+        self._require_started()
+        view: View = self._ask("view")
+        self._take(view)
+        return view
+
+    def _take(self, view: View) -> None:
+        self.__dict__.update(view.attributes)
+        self._view = view
+
+    def _predictions(self, X: ArrayLike) -> NDArray[np.float64]:
+        """What the trees predict: the same sums, in the same order, as in one process."""
+        view = self._view or self._refresh()
+        for _ in range(TRIES_BESIDE_CHANGES):
+            rows = encoded(self, X, self._columns)
+            try:
+                return predicted(view, rows, len(self._classes))
+            except OutOfStepError:  # the forest has changed since, or is just changing
+                view = self._refresh()
+            except RayActorError:
+                self._ask("heal")
+                view = self._refresh()
+        predictions: NDArray[np.float64]
+        predictions, view = self._ask("predict", ray.put(rows))
+        self._take(view)
+        return predictions
+
+    # -------------------------------------------------------------------------------------------------------- storing
+
+    def save(self, path: str | os.PathLike[str], *, frozen: bool = False) -> None:
+        """Save the forest with its rows to a file that `deciduous.load` reads. With `frozen`, leave out the rows."""
+        if frozen:
+            self.freeze().save(path)
+        else:
+            write_atomically(path, [self.to_bytes()])
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
+        """Bring a forest that was saved to a file to the cluster."""
+        forest = load(path)
+        if not isinstance(forest, cls._local_kind):
+            raise InvalidInputError(
+                f"{os.fspath(path)} holds a {type(forest).__name__}, not a {cls._local_kind.__name__}."
+            )
+        return cls.from_local(forest, **own)
+
+    def freeze(self) -> FrozenForestClassifier | FrozenForestRegressor:
+        """Return a forest that predicts the same, in this process, but holds no training rows, ids, counts or seed."""
+        return self.to_local().freeze()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._view is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        raise TypeError("A forest on a cluster stays there: give it a `name` and `connect`, or copy `to_local()`.")
+
+
+def _remote(kind: type, groups: dict[str, int]) -> Any:
+    """A kind of actor, with so many threads for each group of its methods."""
+    decorate: Any = ray.remote
+    return decorate(concurrency_groups=groups)(kind)
+
+
+def _connect(address: str | None) -> None:
+    if not ray.is_initialized():
+        ray.init(address=address, log_to_driver=False)
+
+
+def _may_come_back(error: RayActorError) -> bool:
+    """Whether it makes sense to wait for an actor: it was not ended on purpose."""
+    return "ray.kill" not in str(error)
+
+
+def _are_files(X: Any) -> bool:
+    first = X[0] if isinstance(X, list | tuple) and X else X
+    return isinstance(first, str | os.PathLike)
+
+
+def _files(given: Any) -> list[str]:
+    patterns = [os.fspath(given)] if isinstance(given, str | os.PathLike) else [os.fspath(path) for path in given]
+    found = [path for pattern in patterns for path in (sorted(glob(pattern)) if "*" in pattern else [pattern])]
+    if missing := [path for path in found if not os.path.exists(path)] or ([] if found else patterns):
+        raise InvalidInputError(f"There is no file {missing[0]}.")
+    return [os.path.abspath(path) for path in found]
+
+
+def _forwarded(name: str, base: type[DareForest], through: str) -> Any:
+    """The same method, or property, of the forest that the coordinator holds."""
+    found = inspect.getattr_static(base, name)
+    if isinstance(found, property):
+        return property(lambda self: self._read(name, {}), doc=found.__doc__)
+    signature = inspect.signature(found)
+
+    @functools.wraps(found)
+    def method(self: RayForest, *arguments: Any, **named: Any) -> Any:
+        bound = signature.bind(self, *arguments, **named).arguments
+        return getattr(self, through)(name, {key: its for key, its in bound.items() if key != "self"})
+
+    return method
+
+
+def _forwarding(base: type[DareForest]) -> Callable[[type[Any]], type[Any]]:
+    """Give a class the methods of the local one that the coordinator answers."""
+
+    def decorate(kind: type[Any]) -> type[Any]:
+        for names, through in ((READ_METHODS, "_read"), (CHANGES, "_change"), (PROPERTIES, "_read")):
+            for name in names:
+                if hasattr(base, name):
+                    setattr(kind, name, _forwarded(name, base, through))
+        signature = _with_own_parameters(base)
+
+        def __init__(self: Any, *arguments: Any, **named: Any) -> None:  # noqa: N807
+            bound = signature.bind(self, *arguments, **named)
+            bound.apply_defaults()
+            self._keep(bound.arguments)
+
+        init: Any = __init__
+        init.__signature__ = signature
+        kind.__init__ = init
+        parameters = list(signature.parameters.values())[1:]
+        kind.__signature__ = signature.replace(parameters=parameters)
+        return kind
+
+    return decorate
+
+
+@_forwarding(DareForestClassifier)
+class RayForestClassifier(RayForest, DareForestClassifier):
+    """A `DareForestClassifier` whose trees are grown and kept by the workers of a Ray cluster."""
+
+    _local_kind: ClassVar[type[DareForest]] = DareForestClassifier
+
+
+@_forwarding(DareForestRegressor)
+class RayForestRegressor(RayForest, DareForestRegressor):
+    """A `DareForestRegressor` whose trees are grown and kept by the workers of a Ray cluster."""
+
+    _local_kind: ClassVar[type[DareForest]] = DareForestRegressor
+
+    def _quantiles(self, rows: Any, shares: Any) -> NDArray[np.float64]:  # noqa: ARG002
+        raise InvalidInputError("Quantiles take the rows of all trees in one place: use `to_local()`.")
