@@ -328,9 +328,9 @@ from deciduous import DareForestClassifier
 MASK = 0x5A5A5A5A  # images are kept masked, so that the search itself does not put them into memory
 ignored = sys.argv[5:]
 
-def occurrences(masked):
-    needle = bytearray(4)
-    struct.pack_into("<I", needle, 0, masked ^ MASK)
+def occurrences(masked, form="<I", mask=MASK):
+    needle = bytearray(struct.calcsize(form))
+    struct.pack_into(form, needle, 0, masked ^ mask)
     n = 0
     with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
         regions = [line.split() for line in maps.readlines() if " rw" in line]
@@ -346,7 +346,7 @@ def occurrences(masked):
                 while place >= 0:
                     n += place % 4 == 0
                     place = content.find(needle, place + 1)
-    needle[:] = bytes(4)
+    needle[:] = bytes(len(needle))
     return n
 
 n_distinct, lazy, candidates, is_threshold = int(sys.argv[1]), sys.argv[2] == "lazy", sys.argv[3], len(sys.argv) > 4
@@ -441,18 +441,18 @@ import deciduous
 from deciduous import DareForestRegressor
 
 way, is_lazy, candidates = sys.argv[1], sys.argv[2] == "lazy", sys.argv[3]
-# 0x5BBD7E96B4, the word of each that is like no other. Python keeps integers in digits of 30 bits: a smaller word
-# would be a digit, which the search itself would leave in freed memory.
-MASKED = {"fixed point": 0xE724CCEE, "double": 0x180CB505}
-HIGH_WORD = 0x5B
+# 0x5BBD7E96B4, as an integer and as a double: 8 bytes each, as other data would have one of 4 bytes now and then.
+MASK_OF_8 = 0x5A5A5A5A5A5A5A5A
+MASKED = {"fixed point": 0x5A5A5A01E724CCEE, "double": 0x180CB505FFF75A5A}
 N_ROWS = 3000
+
+def all_occurrences(change):
+    return sum(occurrences(image ^ change, "<Q", MASK_OF_8) for image in MASKED.values())
 
 def targets():
     z = np.random.default_rng(1).integers(-1000, 1000, N_ROWS) * 2**20
-    words = z.view(np.uint32).reshape(-1, 2)
-    words[:1, :1] = MASKED["fixed point"]
-    words[:1, :1] ^= np.uint32(MASK)  # in place: no other array ever has it
-    words[:1, 1:] = HIGH_WORD
+    z[:1] = MASKED["fixed point"]
+    z[:1] ^= MASK_OF_8  # in place: no other array ever has it
     return z
 
 def filled(forest, X, is_added):
@@ -490,10 +490,9 @@ for id in range(100, 160):  # nodes look at their rows, the first one among them
 forest.deletion_costs([0, 1, 2])
 forest.predict(X[200:])  # lays the trees out, with the means of leaves
 gc.collect()
-n_never = sum(occurrences(image ^ 0x00123400) for image in MASKED.values())
-n_before = sum(map(occurrences, MASKED.values()))
+n_never, n_before = all_occurrences(0x0012340000123400), all_occurrences(0)
 forest.delete([0])
-print(n_never, n_before, sum(map(occurrences, MASKED.values())))
+print(n_never, n_before, all_occurrences(0))
 """
 )
 

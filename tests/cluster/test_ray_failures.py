@@ -241,7 +241,7 @@ def test_a_worker_without_memory_leaves_the_forest_as_it_was() -> None:
 
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     rng = np.random.default_rng(5)
-    n = 150_000
+    n = 300_000
     X, y = rng.normal(size=(n, 5)).astype(np.float32), np.where(rng.random(n) > 0.5, "yes", "no")
     with trained() as forest:
         before = forest.fingerprint()
