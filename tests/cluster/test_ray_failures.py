@@ -142,7 +142,7 @@ def test_a_change_that_comes_twice_or_late_does_nothing() -> None:
 
 
 def ray_step(view: Any, leaving: list[int]) -> Any:
-    from deciduous.ray._row_store import Rows
+    from deciduous.ray._rows import Rows
     from deciduous.ray._worker import Step
 
     none = np.empty(0, np.int64)

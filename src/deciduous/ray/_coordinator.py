@@ -22,11 +22,12 @@ from .._stored import Description
 from ..errors import UnknownRowError
 from ..reports import UpdateReport
 from ._predicting import View, predicted
-from ._row_store import RowFormat, RowStore
+from ._row_store import RowStore
+from ._rows import RowFormat
 from ._sharded import KINDS, Sharded
 from ._team import Team
 from ._worker import moment_as_dict
-from .errors import QueueFullError
+from .errors import CancelledError, QueueFullError
 
 NAMESPACE = "deciduous"  # of the names of actors
 IDLE_SECONDS = 0.5  # without a change, before digests are noted
@@ -64,26 +65,30 @@ class Request:
 class Coordinator:
     """Holds the forest."""
 
-    def __init__(self, task: str, folder: str, name: str, n_workers: int, patience: float, max_waiting: int) -> None:
-        self._task, self._max_waiting = task, max_waiting
-        self._store = RowStore(folder)
+    def __init__(
+        self, task: str, folder: str, name: str, n_workers: int, patience: float, max_waiting: int, durable: bool
+    ) -> None:
+        self._task, self._max_waiting, self._patience = task, max_waiting, patience
+        self._store = RowStore(folder, name, durable=durable)
         workers = [ray.get_actor(worker_name(name, i), namespace=NAMESPACE) for i in range(n_workers)]
         self._team = Team(workers, folder, patience)
         self._forest: Sharded | None = None
-        self._described: Any = None
         self._waiting: list[Request] = []
         self._n_waiting = 0
         self._queue = threading.Lock()
         self._changing = threading.Lock()
         self._last_change = time.monotonic()
         self._n_changes = self._n_merged = 0
-        self._fit_request = ""
-        if self._store.is_there:
+        self._fit_request = ""  # that of the forest, or of the fit that is going on
+        self._cancelled: set[str] = set()
+        self._began = time.time()
+        if self._store.is_ours:
             self._resume()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _resume(self) -> None:
         """Go on with the forest in the store."""
+        self._store.claim(self._patience)
         sections = self._store.open()
         meta = read_json(section(sections, "meta"))
         kind = KINDS[self._task]
@@ -91,10 +96,10 @@ class Coordinator:
         arguments = entry(meta, "arguments", dict)
         forest = kind(**arguments_from(arguments, set(kind().get_params())))
         forest.attach(self._team, self._store)
-        change = self._store.resume(RowFormat(its.columns.n_categories, its.targets.scale))
+        change = self._store.resume(RowFormat(len(its.columns), its.targets.scale))
         forest.resume(its, arguments, change)
         self._forest = forest
-        self._describe()
+        self._describe()  # whoever was to do so was killed, perhaps
 
     def _watch(self) -> None:
         """When nothing changes for a while, note digests, and see to workers that failed."""
@@ -119,33 +124,44 @@ class Coordinator:
         with self._changing:
             if request == self._fit_request:
                 return
-            former, place = self._forest, (self._store.generation, self._store.epoch, self._store.n_files)
-            forest = KINDS[self._task](**parameters)
-            forest.attach(self._team, self._store)
+            former, former_request = self._forest, self._fit_request
+            place = self._store.generation, self._store.epoch, self._store.n_files
+            self._fit_request = request
             try:
-                training.train(forest)
-                self._store.adopt(forest.description())
+                self._store.claim()
+                self._forest = self._trained(request, parameters, training)
             except BaseException:
+                self._fit_request = former_request
                 self._go_back(former, *place)
                 raise
-            self._forest, self._fit_request = forest, request
-            self._described = forest.description()
             self._last_change = time.monotonic()
+
+    def _trained(self, request: str, parameters: dict[str, Any], training: Training) -> Sharded:
+        self._team.stop.clear()
+        if request in self._cancelled:
+            raise CancelledError
+        forest = KINDS[self._task](**parameters)
+        forest.attach(self._team, self._store)
+        training.train(forest)
+        self._store.adopt(forest.description())
+        return forest
 
     def _go_back(self, former: Sharded | None, generation: str, epoch: int, n_files: int) -> None:
         """Leave everything as it was before a fit."""
+        self._team.stop.clear()
         if self._store.generation != generation:
             self._store.discard()
         self._store.generation, self._store.epoch, self._store.n_files = generation, epoch, n_files
         if former is not None:
-            self._store.format = former._forest.row_format
-            former._forest.take_over()
+            self._store.row_format = former._forest.row_format
+            former._forest.go_on()
 
     @ray.method(concurrency_group="status")
-    def cancel(self) -> None:
-        """Stop a fit that is going on."""
-        for worker in self._team.workers:
-            worker.cancel.remote()
+    def cancel(self, request: str) -> None:
+        """Stop this fit, whether it is going on or waits for its turn."""
+        self._cancelled.add(request)
+        if request == self._fit_request:
+            self._team.stop.set()
 
     # -------------------------------------------------------------------------------------------------------- changes
 
@@ -160,6 +176,7 @@ class Coordinator:
                     return getattr(self._fitted(), name)(**arguments)
                 finally:
                     self._after_change()
+                    self._describe()
 
     @ray.method(concurrency_group="changes")
     def delete(self, name: str, ids: Any, subjects: Any) -> UpdateReport:
@@ -202,6 +219,7 @@ class Coordinator:
         if not to_do:
             return
         shown = {request.name: tuple(forest._names.shown_ids(rows)) for request, rows in to_do}
+        present = forest.present_classes()
         try:
             with forest.for_requests([request.name for request, _ in to_do]):
                 report = forest.delete(forest._names.shown_ids(sorted(taken)))
@@ -218,20 +236,23 @@ class Coordinator:
         finally:
             self._n_merged += len(to_do) - 1
             self._after_change()
+            if forest.present_classes() != present:  # a label without rows must not stay
+                self._describe()
 
     def _after_change(self) -> None:
         self._n_changes += 1
         self._last_change = time.monotonic()
-        self._describe()
 
     def _describe(self) -> None:
-        """Write the description anew if it changed: a label without rows must not stay."""
-        now = self._fitted().description()
-        if now != self._described:
-            self._store.describe(now)
-            self._described = now
+        self._store.describe(self._fitted().description())
 
     # -------------------------------------------------------------------------------------------------------- reading
+
+    @ray.method(concurrency_group="reads")
+    def save_folder(self, path: str) -> None:
+        """Copy the rows, with what else it takes to grow the forest from them, to a folder that is not there yet."""
+        with self._changing:
+            self._fitted().save_folder(path)
 
     @ray.method(concurrency_group="reads")
     def read(self, name: str, arguments: dict[str, Any]) -> Any:
@@ -286,6 +307,8 @@ class Coordinator:
         forest = self._forest
         return {
             "pid": os.getpid(),
+            "uptime": time.time() - self._began,
+            "folder": str(self._store.folder),
             "fitted": forest is not None,
             "rows": 0 if forest is None else forest._forest.n_rows,
             "trees": 0 if forest is None else forest._forest.n_trees,
@@ -293,7 +316,7 @@ class Coordinator:
             "waiting": self._n_waiting,
             "changes": self._n_changes,
             "merged": self._n_merged,
-            "recoveries": self._team.n_recoveries,
+            "recoveries": list(self._team.n_recoveries),
             "workers": workers,
         }
 

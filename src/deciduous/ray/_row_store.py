@@ -6,141 +6,43 @@ carries it out, and taken out when all have: whoever finds one completes it. Wha
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from itertools import chain
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from .._container import Section, container, json_section, mapped, read_container, read_json, section, write_atomically
-from .._row_names import NO_NAMES, RowNames
-from .._state import entry, labels_from, labels_state
-from .._targets import ONLY_CLASS, TargetScale
-from .._validation import class_keys, extended_classes
+from .._state import entry
 from ..errors import FolderError
+from ._rows import RowFormat, Rows
 
-ROWS_PER_FILE = 512
+ROWS_PER_FILE = 128  # a deletion writes a file anew, which takes as long as all else that is done for it
 MOST_FILES = 16_384
 MIXER = np.uint64(0x9E3779B97F4A7C15)  # an odd number, as close to 2^64 / golden ratio as there is
 STATE, DESCRIPTION = "state", "description"
 NEW, PART = ".new", ".part"
-NO_TREES = (0, 0)
+COMING = "+"  # before the names of sections: these have 16 bytes
 MOST_FILES_KEPT = 256
+REQUESTS_KEPT = 256
+GENERATION = re.compile(r"fit-[0-9a-f]{16}")
+STATE_FILES = tuple(STATE + ending for ending in ("", NEW, PART))
+LOCK = "lock"
+RUN = "run-"
+SECONDS_BETWEEN_TRIES = 0.1
+FILES_PER_COPY = 256
+KIND = "rows of a forest"
 
-
-@dataclass
-class Rows:
-    """Rows with everything that a forest knows of each."""
-
-    ids: NDArray[np.int64]
-    values: NDArray[np.float32]
-    labels: NDArray[Any] | None  # of a classifier
-    weights: NDArray[np.uint32]
-    targets: NDArray[np.int64] | None  # of a regressor, in fixed point
-    names: list[Any] | None = None
-    subjects: list[Any] | None = None
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def taken(self, places: NDArray[Any]) -> Self:
-        """Those at these places, or where a mask is true."""
-        places = np.flatnonzero(places) if places.dtype == bool else places
-        picked: dict[str, Any] = {}
-        for name in ("ids", "values", "labels", "weights", "targets"):
-            column = getattr(self, name)
-            picked[name] = None if column is None else column[places]
-        for name in ("names", "subjects"):
-            column = getattr(self, name)
-            picked[name] = None if column is None else [column[i] for i in places.tolist()]
-        return replace(self, **picked)
-
-    @classmethod
-    def joined(cls, parts: list[Rows]) -> Rows:
-        """The rows of several parts."""
-        joined: dict[str, Any] = {}
-        for name in cls.__dataclass_fields__:
-            columns = [getattr(part, name) for part in parts]
-            if all(column is None for column in columns):
-                joined[name] = None
-            elif name in ("names", "subjects"):
-                filled = [[None] * len(part) if its is None else its for its, part in zip(columns, parts, strict=True)]
-                joined[name] = list(chain.from_iterable(filled))
-            else:
-                joined[name] = np.concatenate(columns)
-        return cls(**joined)
-
-    def codes(self, classes: NDArray[Any]) -> NDArray[np.uint32]:
-        """The place of each label among these classes; 0 in a regressor."""
-        if self.labels is None or len(self) == 0:
-            return np.zeros(len(self), np.uint32)
-        return extended_classes(classes, self.labels)[1]
-
-
-@dataclass
-class RowFormat:
-    """How rows become bytes and come back: those of a model file (docs/format.md), without trees."""
-
-    n_categories: NDArray[np.uint32]
-    scale: TargetScale | None
-
-    def _core(self, classes: NDArray[Any]) -> _core.Forest:
-        params, keys = _core.Params(), class_keys(classes)
-        params.criterion = _core.Criterion.gini if self.scale is None else _core.Criterion.squared_error
-        return _core.Forest(params, _core.Tuning(), self.n_categories, keys, None, self.scale, NO_TREES)
-
-    def packed(self, rows: Rows) -> list[Section]:
-        """The bytes of a file with these rows, in pieces."""
-        rows = rows.taken(np.argsort(rows.ids))
-        classes = ONLY_CLASS if rows.labels is None else np.unique(rows.labels)
-        core = self._core(classes)
-        core.take_rows(rows.ids, rows.values, rows.codes(classes), rows.weights, 1, rows.targets)
-        meta = {} if rows.labels is None else {"classes": labels_state(classes)}
-        sections: dict[str, Section] = {"meta": json_section(meta), "rows": core.rows_as_bytes().data}
-        if rows.names is not None or rows.subjects is not None:
-            names = RowNames(_kind_of(rows.names))
-            names.learn(rows.ids, rows.names, rows.subjects)
-            sections["names"] = json_section(names.state(rows.ids.tolist()))
-        return container(sections)
-
-    def unpacked(self, data: memoryview) -> Rows:
-        """The rows in the bytes of a file."""
-        sections = read_container(data)
-        classes = ONLY_CLASS
-        if self.scale is None:
-            classes = labels_from(entry(read_json(section(sections, "meta")), "classes", dict))
-        core = self._core(classes)
-        core.restore(np.frombuffer(section(sections, "rows"), np.uint8), [], 1, None)
-        ids = core.ids()
-        names = RowNames.from_state(read_json(sections["names"]) if "names" in sections else NO_NAMES, ids.tolist())
-        return self.rows_of(core, ids, classes, names)
-
-    def rows_of(self, core: Any, ids: NDArray[np.int64], classes: NDArray[Any], names: RowNames) -> Rows:
-        """Rows that a forest of the core holds, or what stands in for one."""
-        held = core.rows(ids)
-        is_regressor = self.scale is not None
-        return Rows(
-            ids=ids,
-            values=held.values.reshape(len(ids), len(self.n_categories)),
-            labels=None if is_regressor else classes[held.labels],
-            weights=held.weights,
-            targets=held.targets if is_regressor else None,
-            names=None if names.kind is None else names.shown_ids(ids.tolist()),
-            subjects=[names.subjects.get(i) for i in ids.tolist()] if names.subjects else None,
-        )
-
-
-def _kind_of(names: list[Any] | None) -> str | None:
-    if not names:
-        return None
-    return "s" if isinstance(names[0], str) else "u"
+Spread = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]  # calls a function in several processes
 
 
 @dataclass
@@ -155,25 +57,94 @@ class Change:
 class RowStore:
     """The folder."""
 
-    def __init__(self, folder: str | os.PathLike[str], *, durable: bool = False) -> None:
-        self.folder, self.durable = Path(folder), durable
+    def __init__(self, folder: str | os.PathLike[str], owner: str = "", *, durable: bool = False) -> None:
+        self.folder, self.owner, self.durable = Path(folder), owner, durable  # owner: the name of the forest
         self.generation = ""
         self.n_files = 0
         self.epoch = 0  # how many changes there were since the fit
-        self.done_requests: list[str] = []  # those of the last change
-        self.format: RowFormat | None = None
+        self.done_requests: list[str] = []  # the last ones: random names, which tell nothing
+        self._format: RowFormat | None = None
         self._begun: Change | None = None
-        self._prepared: dict[int, tuple[list[Section] | None, Rows]] = {}  # what becomes of files, and what leaves them
+        self._prepared: dict[int, tuple[Rows, Rows]] = {}  # what is in files after the change, and what leaves them
         self._read_before: dict[int, Rows] = {}  # files that were read since the last change
-        self._sections: dict[str, memoryview] | None = None  # of a change that was found
+        self._lock: int | None = None
 
     # --------------------------------------------------------------------------------------------- making and opening
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether the folder holds this forest."""
+        return self.is_there and self.recorded_owner == self.owner
+
+    @property
+    def recorded_owner(self) -> str:
+        """The name of the forest that the folder holds."""
+        its: str = entry(self._state(), "owner", str)
+        return its
+
+    def claim(self, patience: float = 0.0) -> None:
+        """Keep other forests out of the folder for as long as this process lives, or raise."""
+        if self._lock is not None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = self._locked(time.monotonic() + patience)
+        try:
+            self._require_free()
+        except BaseException:
+            os.close(self._lock)
+            self._lock = None
+            raise
+        self._tidy()
+
+    def _locked(self, end: float) -> int:
+        lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return lock
+            except OSError:
+                if time.monotonic() > end:
+                    os.close(lock)
+                    raise FolderError(
+                        f"Another forest works in {self.folder}. Give each a folder of its own."
+                    ) from None
+            time.sleep(SECONDS_BETWEEN_TRIES)
+
+    def _require_free(self) -> None:
+        if self.is_there and not self.is_ours:
+            raise FolderError(
+                f"{self.folder} holds another forest. Give a folder of its own, or go on with that forest: `load` "
+                "takes a folder, too."
+            )
+        for other in self.folder.iterdir():
+            if other.name not in (LOCK, *STATE_FILES) and not GENERATION.fullmatch(other.name):
+                raise FolderError(
+                    f"{self.folder} holds other things, such as {other.name}: the rows of a forest need a folder of "
+                    "their own."
+                )
+
+    def _tidy(self) -> None:
+        """Remove what a process that was killed has left: fits that nobody adopted, files half written."""
+        present = entry(self._state(), "generation", str) if self.is_there else ""
+        for generation in self.folder.iterdir():
+            if GENERATION.fullmatch(generation.name) and generation.name != present:
+                shutil.rmtree(generation, ignore_errors=True)
+        for folder in (self.folder, self.folder / present):
+            for path in folder.iterdir():
+                if path.suffix == PART:
+                    path.unlink()
+                elif path.suffix == NEW:
+                    whole = path.with_suffix("")
+                    path.unlink() if whole.exists() else path.rename(whole)
+
     def start(self, n_rows: int, row_format: RowFormat) -> None:
         """Begin a new generation of files, beside the present one, for about so many rows."""
-        self.generation = secrets.token_hex(8)
-        self.n_files = max(1, min(MOST_FILES, n_rows // ROWS_PER_FILE))
-        self.epoch, self.done_requests, self.format = 0, [], row_format
+        self._format = row_format
+        self._begin_generation(max(1, min(MOST_FILES, n_rows // ROWS_PER_FILE)))
+
+    def _begin_generation(self, n_files: int) -> None:
+        self.generation, self.n_files = f"fit-{secrets.token_hex(8)}", n_files
+        self.epoch, self.done_requests = 0, []
         self._forget()
         self._place.mkdir(parents=True, mode=0o700)
 
@@ -181,12 +152,7 @@ class RowStore:
         """Make this generation the present one, with the description of its forest, and remove all others."""
         self.describe(sections)
         self._write_state(None)
-        self._remove_others()
-
-    def _remove_others(self) -> None:
-        for other in self.folder.iterdir():
-            if other.is_dir() and other != self._place:
-                shutil.rmtree(other, ignore_errors=True)
+        self._tidy()
 
     def describe(self, sections: dict[str, Section]) -> None:
         """Write what the forest is beside its rows."""
@@ -203,7 +169,7 @@ class RowStore:
 
     def at(self, generation: str, row_format: RowFormat) -> Self:
         """The files of a generation, to be read."""
-        self.generation, self.format = generation, row_format
+        self.generation, self._format = generation, row_format
         if not self._place.is_dir():
             raise FolderError(
                 f"{self.folder} does not hold the rows of the forest on this machine. All machines of the cluster must "
@@ -212,26 +178,24 @@ class RowStore:
         return self
 
     def open(self) -> dict[str, memoryview]:
-        """Find the present generation, and remove others, which nobody adopted; its description."""
-        if not self.is_there:
-            raise FolderError(f"{self.folder} holds no forest: there is no file {STATE!r} in it.")
-        sections = self._get(self.folder / STATE)
-        state = read_json(section(sections, "meta"))
+        """Find the present generation; its description."""
+        state = self._state()
         self.generation, self.n_files = entry(state, "generation", str), entry(state, "n_files", int)
         self.epoch, self.done_requests = entry(state, "epoch", int), entry(state, "requests", list)
-        self._sections = sections if "leaving" in sections else None
-        self._remove_others()
         return self._get(self._place / DESCRIPTION)
+
+    def _state(self) -> dict[str, Any]:
+        return read_json(section(self._get(self.folder / STATE), "meta"))
 
     def resume(self, row_format: RowFormat) -> Change | None:
         """The change that was begun and not finished, if there is one."""
-        self.format = row_format
-        if self._sections is None:
+        self._format = row_format
+        sections = self._get(self.folder / STATE)
+        if "leaving" not in sections:
             return None
-        leaving = np.frombuffer(self._sections["leaving"], np.int64)
-        coming = row_format.unpacked(self._sections["coming"]) if "coming" in self._sections else _like_none(row_format)
-        self._begun = Change(leaving, coming, self.done_requests)
-        self._sections = None
+        leaving = np.frombuffer(sections["leaving"], np.int64)
+        coming = row_format.rows(sections, COMING) if f"{COMING}ids" in sections else row_format.none()
+        self._begun = Change(leaving, coming, entry(self._state(), "begun", list))
         return self._begun
 
     @property
@@ -248,31 +212,43 @@ class RowStore:
     def read(self, number: int) -> Rows:
         """The rows in a file; one that is not there has none."""
         path = _whole(self._path(number))
-        return _like_none(self._format) if path is None else self._format.unpacked(mapped(path))
+        return self.row_format.none() if path is None else self.row_format.rows(read_container(mapped(path)))
+
+    # Runs: rows on their way into the files, sorted by these.
+
+    def write_run(self, name: str, rows: Rows) -> None:
+        """Write some rows of a fit, which `merge_runs` brings to their files."""
+        numbers = self.file_of(rows.ids)
+        order = np.argsort(numbers, kind="stable")
+        begins = np.searchsorted(numbers[order], np.arange(self.n_files + 1))
+        sections = self.row_format.sections(rows.taken(order)) | {"begins": begins.astype(np.int64).tobytes()}
+        with open(self._place / f"{RUN}{name}", "wb") as file:
+            file.writelines(container(sections))
+
+    def merge_runs(self, numbers: range) -> Iterator[Rows]:
+        """Write these files from all runs; the rows of each."""
+        runs = [read_container(mapped(path)) for path in sorted(self._place.glob(f"{RUN}*"))]
+        begins = [np.frombuffer(run["begins"], np.int64) for run in runs]
+        for number in numbers:
+            its = [(run, int(begin[number]), int(begin[number + 1])) for run, begin in zip(runs, begins, strict=True)]
+            parts = [self.row_format.some_rows(run, begin, end) for run, begin, end in its if begin < end]
+            if parts:
+                rows = Rows.joined(parts)
+                yield rows
+                self.write(number, rows)
+
+    def remove_runs(self) -> None:
+        """Remove the runs, whose rows are in their files."""
+        for path in self._place.glob(f"{RUN}*"):
+            path.unlink()
 
     def write(self, number: int, rows: Rows) -> None:
         """Write a file anew."""
-        self._write_packed(number, self._format.packed(rows) if len(rows) else None)
-
-    def _write_packed(self, number: int, packed: list[Section] | None) -> None:
-        if packed is None:
+        if len(rows) == 0:
             self._path(number).unlink(missing_ok=True)
             _aside(self._path(number)).unlink(missing_ok=True)
         else:
-            self._put(self._path(number), packed)
-
-    def write_part(self, number: int, part: str, rows: Rows) -> None:
-        """Write some of the rows of a file that is still to be made."""
-        path = self._place / f"part-{number:05}-{part}"
-        path.write_bytes(b"".join(self._format.packed(rows)))
-
-    def parts(self, number: int) -> list[Path]:
-        """The parts of a file that is still to be made."""
-        return sorted(self._place.glob(f"part-{number:05}-*"))
-
-    def read_part(self, path: Path) -> Rows:
-        """The rows in a part."""
-        return self._format.unpacked(mapped(path))
+            self._put(self._path(number), container(self.row_format.sections(rows)))
 
     def by_file(self, rows: Rows) -> Iterator[tuple[int, Rows]]:
         """Rows, file by file."""
@@ -289,9 +265,14 @@ class RowStore:
         return (self.read(number) for number in numbers)
 
     @property
-    def _format(self) -> RowFormat:
-        assert self.format is not None
-        return self.format
+    def row_format(self) -> RowFormat:
+        """How rows become bytes."""
+        assert self._format is not None
+        return self._format
+
+    @row_format.setter
+    def row_format(self, row_format: RowFormat) -> None:
+        self._format = row_format
 
     def _path(self, number: int) -> Path:
         return self._place / f"rows-{number:05}"
@@ -309,30 +290,49 @@ class RowStore:
         self._write_state(None)
 
     def prepare(self) -> None:
-        """Make the files that the change leaves, which may be done while others carry it out. Nothing is written."""
-        change = self._change
-        coming_numbers = self.file_of(change.coming.ids)
-        gone = np.concatenate([change.leaving, change.coming.ids])  # these as well, if this is done again
-        for number in np.unique(self.file_of(gone)).tolist():
-            present = self._read_once(number)
-            leaves = np.isin(present.ids, gone)
-            stay, come = present.taken(~leaves), change.coming.taken(coming_numbers == number)
-            parts = [part for part in (stay, come) if len(part)]
-            packed = self._format.packed(Rows.joined(parts)) if parts else None
-            self._prepared[number] = packed, present.taken(leaves)
+        """Work out what becomes of the first files, while others carry the change out. Nothing is written."""
+        for number, gone, coming in self._files_of_change():
+            if len(self._prepared) == MOST_FILES_KEPT:
+                return
+            self._prepared[number] = self._after(number, gone, coming)
 
-    def finish(self) -> list[Rows]:
-        """Carry out the change in the files, and forget it; the rows that left. Done again, it does the same."""
-        change = self._change
-        if not self._prepared:
-            self.prepare()
-        for number, (packed, _) in self._prepared.items():
-            self._write_packed(number, packed)
-        self.epoch, self.done_requests = self.epoch + 1, change.requests
+    def finish(self, note_left: Callable[[Rows], None] | None = None) -> None:
+        """Carry out the change in the files, and forget it. Done again, it does the same."""
+        for number, gone, coming in self._files_of_change():
+            prepared = self._prepared.pop(number) if number in self._prepared else None
+            rows, left = prepared or self._after(number, gone, coming)
+            self.write(number, rows)
+            if note_left is not None:
+                note_left(left)
+            rows.wipe()
+            left.wipe()
+        self.epoch += 1
+        self.done_requests = [*self.done_requests, *self._change.requests][-REQUESTS_KEPT:]
         self._write_state(None)
-        left = [rows for _, rows in self._prepared.values()]
         self._forget()
-        return left
+
+    def _files_of_change(self) -> Iterator[tuple[int, NDArray[np.int64], Rows]]:
+        """The files that the change concerns, with the ids of rows that are not to stay there, and rows that come."""
+        change = self._change
+        gone = np.concatenate([change.leaving, change.coming.ids])  # these as well, if this is done again
+        coming = dict(self.by_file(change.coming))
+        none = self.row_format.none()
+        numbers = self.file_of(gone)
+        order = np.argsort(numbers, kind="stable")
+        distinct, begins = np.unique(numbers[order], return_index=True)
+        for number, its_gone in zip(distinct.tolist(), np.split(gone[order], begins[1:]), strict=False):
+            yield number, its_gone, coming.get(number, none)
+
+    def _after(self, number: int, gone: NDArray[np.int64], coming: Rows) -> tuple[Rows, Rows]:
+        """What a file holds after the change, and what has left it."""
+        present = self._read_once(number)
+        leaves = np.isin(present.ids, gone)
+        stays, left = present.taken(~leaves), present.taken(leaves)
+        if len(coming) == 0:
+            return stays, left
+        together = Rows.joined([stays, coming] if len(stays) else [coming])
+        stays.wipe()
+        return together, left
 
     def _forget(self) -> None:
         """What is in memory of the change, and of the files that it writes anew."""
@@ -386,18 +386,73 @@ class RowStore:
     def _get(self, path: Path) -> dict[str, memoryview]:
         whole = _whole(path)
         if whole is None:
-            raise FolderError(f"{path} is missing.")
+            raise FolderError(f"{self.folder} holds no forest of a cluster: there is no file {path.name!r}.")
         return read_container(mapped(whole))
 
-    def _write_state(self, change: Change | None) -> None:
-        requests = self.done_requests if change is None else change.requests
-        state = {"generation": self.generation, "n_files": self.n_files, "epoch": self.epoch, "requests": requests}
+    # -------------------------------------------------------------------------------------------------------- copies
+
+    def copy_to(self, path: str | os.PathLike[str], fingerprint: str, spread: Spread) -> None:
+        """Copy the forest to a folder that is not there yet, or raise and leave none."""
+        target = Path(path)
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+        aside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}{PART}")
+        try:
+            (aside / self.generation).mkdir(parents=True, mode=0o700)
+            self._copy_files(self._place, aside / self.generation, spread)
+            copy = RowStore(aside, durable=True)
+            copy.generation, copy.n_files = self.generation, self.n_files
+            copy._write_state(None, fingerprint)
+            aside.rename(target)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+
+    def copy_from(self, other: RowStore, spread: Spread) -> None:
+        """Begin a new generation with copies of the files of another folder."""
+        self._begin_generation(other.n_files)
+        self._copy_files(other._place, self._place, spread)
+
+    def _copy_files(self, source: Path, target: Path, spread: Spread) -> None:
+        names = [path.name for path in source.iterdir() if path.suffix == ""]
+        tasks = [
+            (str(source), str(target), names[i : i + FILES_PER_COPY]) for i in range(0, len(names), FILES_PER_COPY)
+        ]
+        spread(copy_files, tasks)
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the forest, of a copy that was saved."""
+        recorded: str = entry(self._state(), "fingerprint", str)
+        return recorded
+
+    def _write_state(self, change: Change | None, fingerprint: str = "") -> None:
+        state = {
+            "kind": KIND,
+            "fingerprint": fingerprint,
+            "owner": self.owner,
+            "generation": self.generation,
+            "n_files": self.n_files,
+            "epoch": self.epoch,
+            "requests": self.done_requests,
+            "begun": [] if change is None else change.requests,
+        }
         sections: dict[str, Section] = {"meta": json_section(state)}
         if change is not None:
             sections["leaving"] = change.leaving.tobytes()
             if len(change.coming):
-                sections["coming"] = b"".join(self._format.packed(change.coming))
+                coming = self.row_format.sections(change.coming)
+                sections |= {f"{COMING}{name}": its for name, its in coming.items()}
         self._put(self.folder / STATE, container(sections))
+
+
+def copy_files(source: str, target: str, names: list[str]) -> None:
+    """Copy files from one folder to another, onto the disk."""
+    for name in names:
+        with open(os.open(Path(target) / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(mapped(Path(source) / name))
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _aside(path: Path) -> Path:
@@ -407,15 +462,3 @@ def _aside(path: Path) -> Path:
 def _whole(path: Path) -> Path | None:
     """Where the newest whole content of a file is; None if there is none."""
     return next((place for place in (path, _aside(path)) if place.exists()), None)
-
-
-def _like_none(row_format: RowFormat) -> Rows:
-    """No rows."""
-    is_regressor = row_format.scale is not None
-    return Rows(
-        ids=np.empty(0, np.int64),
-        values=np.empty((0, len(row_format.n_categories)), np.float32),
-        labels=None if is_regressor else np.empty(0, np.int64),
-        weights=np.empty(0, np.uint32),
-        targets=np.empty(0, np.int64) if is_regressor else None,
-    )

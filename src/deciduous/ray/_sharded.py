@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,11 +22,9 @@ from .._validation import extended_classes
 from ..forest import DareForestClassifier
 from ..regressor import DareForestRegressor
 from ._row_store import Change, RowStore
-from ._sharded_core import Arriving, ShardedCore
+from ._sharded_core import Arriving, Fill, ShardedCore
 from ._team import Team
 from ._worker import Plan
-
-Fill = Callable[[RowStore, Plan], None]
 
 
 class Sharded(DareForest):
@@ -36,7 +34,7 @@ class Sharded(DareForest):
     _team: Team
     _store: RowStore
     _requests: list[str]  # names of those that the next change carries out
-    _fill: Fill | None = None  # takes the rows of a fit from files
+    _fill: Fill | None = None  # brings the rows of a fit into the store
 
     def attach(self, team: Team, store: RowStore) -> None:
         """Say where trees and rows are."""
@@ -56,8 +54,15 @@ class Sharded(DareForest):
     def _train(self, columns: Columns, batch: Batch, names: RowNames) -> None:
         self._arriving = self._what_comes(batch)
         super()._train(columns, batch, names)
-        if self._fill is not None:  # the batch stood for the rows of files
-            self._names, self._n_counted, self._fill = self._names_in_store(), None, None
+
+    def fit_filled(self, columns: Columns, batch: Batch, fill: Fill, *, has_names: bool) -> None:
+        """Train on rows from elsewhere, whose columns are known, with targets like those of a batch."""
+        self._fill = fill
+        self._learn_targets(batch, None)
+        self._train(columns, batch, RowNames())
+        if has_names:
+            self._names, self._n_counted = self._names_in_store(), None
+        self._fill = None
 
     def _update(self, what: str, leaving: NDArray[np.int64], batch: Batch) -> Any:
         self._forest.expect(self._what_comes(batch))
@@ -74,10 +79,10 @@ class Sharded(DareForest):
             names.learn(rows.ids, rows.names, rows.subjects)
         return names
 
-    def _fit_learned(self, columns: Columns, batch: Batch) -> None:
-        """Train on rows that are elsewhere, of which the columns are learned, and a batch from which targets are."""
-        self._learn_targets(batch, None)
-        self._train(columns, batch, RowNames())
+    def present_classes(self) -> bytes:
+        """Which classes have rows."""
+        present: bytes = (self._forest.class_totals() > 0).tobytes()
+        return present
 
     @contextmanager
     def for_requests(self, requests: list[str]) -> Iterator[None]:
@@ -93,6 +98,11 @@ class Sharded(DareForest):
         sections: dict[str, Section] = {"meta": json_section(self._meta())}
         return sections | columns_section(self._columns)
 
+    def save_folder(self, path: str) -> None:
+        """Copy what the store has to a folder that is not there yet: all of it, or nothing."""
+        with self._team.helpers() as helpers:
+            self._store.copy_to(path, self.fingerprint(), helpers.spread)
+
     def resume(self, its: Description, arguments: dict[str, Any], change: Change | None) -> None:
         """Go on with the forest in the store, after completing a change that was begun."""
         self._describe(its, arguments)
@@ -102,7 +112,7 @@ class Sharded(DareForest):
             self._store.finish()
         self._arriving = Arriving(lambda: self._classes)
         self._forest = self._empty_core(its.params, its.columns)
-        self._forest.take_over()
+        self._forest.resume()
         self._names = self._names_in_store()
 
 

@@ -13,10 +13,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._targets import ONLY_CLASS
 from ..errors import InvalidInputError
-from ._row_store import NO_TREES, Change, RowFormat, Rows, RowStore
+from ._row_store import Change, RowStore
+from ._rows import RowFormat, Rows
 from ._team import Team
-from ._worker import Cost, Moment, Plan, Step
+from ._worker import NO_TREES, Cost, Moment, Plan, Step
+
+
+@dataclass
+class Census:
+    """How many rows there are, and how many of each class by weight."""
+
+    n_rows: int = 0
+    of_class: dict[Any, int] = field(default_factory=dict)
+
+    def count(self, rows: Rows, sign: int = 1) -> None:
+        """Count rows that are there, or those that leave."""
+        self.n_rows += sign * len(rows)
+        labels = ONLY_CLASS[np.zeros(len(rows), np.int64)] if rows.labels is None else rows.labels
+        distinct, places = np.unique(labels, return_inverse=True)
+        sums = np.bincount(places, weights=rows.weights, minlength=len(distinct))
+        for label, n in zip(distinct.tolist(), sums.tolist(), strict=True):
+            self.of_class[label] = self.of_class.get(label, 0) + sign * int(n)
+
+    @classmethod
+    def together(cls, parts: list[Census]) -> Census:
+        """Of all parts."""
+        whole = cls(sum(part.n_rows for part in parts))
+        for part in parts:
+            for label, n in part.of_class.items():
+                whole.of_class[label] = whole.of_class.get(label, 0) + n
+        return whole
+
+    def totals(self, classes: NDArray[Any]) -> NDArray[np.int64]:
+        """The rows of each of these classes."""
+        return np.array([self.of_class.get(label, 0) for label in classes.tolist()], np.int64)
+
+
+Fill = Callable[[RowStore, Plan], Census]  # brings the rows of a fit into the store
 
 
 @dataclass
@@ -27,7 +62,7 @@ class Arriving:
     names: list[Any] | None = None
     subjects: list[Any] | None = None
     requests: list[str] = field(default_factory=list)
-    fill: Callable[[RowStore, Plan], None] | None = None  # takes the rows from files
+    fill: Fill | None = None  # brings the rows, instead of those that the core is given
 
 
 class ShardedCore:
@@ -37,9 +72,8 @@ class ShardedCore:
         self._team, self._store, self._plan = team, store, plan
         self._head = plan.core(NO_TREES)  # knows the classes, for the fingerprint
         self.n_trees: int = plan.params["n_trees"]
-        self.n_rows = 0
         self.n_updates = 0
-        self._totals = np.zeros(len(plan.classes), np.int64)
+        self._census = Census()
         self._arriving: Arriving | None = None
 
     def expect(self, arriving: Arriving) -> None:
@@ -62,20 +96,24 @@ class ShardedCore:
         arriving = self._arriving
         assert arriving is not None
         if arriving.fill is not None:
-            arriving.fill(self._store, self._plan)
+            self._census = arriving.fill(self._store, self._plan)
         else:
             rows = self._rows(ids, values, codes, weights, targets)
+            self._census.count(rows)
             self._store.start(len(rows), self._plan.row_format)
             for number, its in self._store.by_file(rows):
                 self._store.write(number, its)
-        self.take_over(report)
-
-    def take_over(self, report: Any = None) -> None:
-        """Let workers grow their trees from what is in the store, and count the rows."""
-        self.n_rows, self._totals = 0, np.zeros(len(self._plan.classes), np.int64)
-        for rows in self._store.all_rows():
-            self._count(rows, 1)
         self._team.load(self._plan, self._moment, report)
+
+    def resume(self) -> None:
+        """Count what is in the store, and let workers grow their trees from it, unless they have."""
+        for rows in self._store.all_rows():
+            self._census.count(rows)
+        self._team.load(self._plan, self._moment)
+
+    def go_on(self) -> None:
+        """Let workers come back to the rows in the store."""
+        self._team.load(self._plan, self._moment)
 
     def _rows(
         self,
@@ -98,11 +136,9 @@ class ShardedCore:
             self._arriving.subjects,
         )
 
-    def _count(self, rows: Rows, sign: int) -> None:
-        self.n_rows += sign * len(rows)
-        codes = rows.codes(self._plan.classes)
-        counts = np.bincount(codes, weights=rows.weights, minlength=len(self._totals))
-        self._totals += sign * counts.astype(np.int64)
+    @property
+    def n_rows(self) -> int:
+        return self._census.n_rows
 
     @property
     def _moment(self) -> Moment:
@@ -136,11 +172,9 @@ class ShardedCore:
             self._take_back()
             raise
         self._learn_classes(self._arriving.classes(), class_keys, class_weights)
-        left = self._store.finish()
+        self._store.finish(lambda left: self._census.count(left, -1))
         self._team.plan, self._team.moment = self._plan, after
-        for rows in left:
-            self._count(rows, -1)
-        self._count(coming, 1)
+        self._census.count(coming)
         self.n_updates += 1
         if report is not None:
             report(self.n_trees)
@@ -149,7 +183,7 @@ class ShardedCore:
     def _take_back(self) -> None:
         """A worker cannot carry out a change: those that have done so go back to the rows in the store."""
         self._store.give_up()
-        self._team.load(self._plan, self._moment)
+        self.go_on()
 
     def _learn_classes(
         self, classes: NDArray[Any], keys: NDArray[np.uint8], weights: NDArray[np.uint32] | None
@@ -159,12 +193,11 @@ class ShardedCore:
         plan = self._plan
         self._plan = Plan(plan.params, plan.n_categories, classes, weights, plan.scale, plan.tuning)
         self._head = self._plan.core(NO_TREES)
-        self._totals = np.concatenate([self._totals, np.zeros(len(classes) - len(self._totals), np.int64)])
 
     # -------------------------------------------------------------------------------------------------------- reading
 
     def fingerprint(self, n_threads: int) -> str:  # noqa: ARG002
-        present = np.flatnonzero(self._totals).astype(np.uint32)
+        present = np.flatnonzero(self.class_totals()).astype(np.uint32)
         return self._head.fingerprint_of(self.n_rows, present, np.concatenate(self._team.ask("tree_digests")))
 
     def predict_out_of_bag(self, *_: Any) -> NDArray[np.float64]:
@@ -220,7 +253,7 @@ class ShardedCore:
         return core.rows_as_bytes()
 
     def class_totals(self) -> NDArray[np.int64]:
-        return self._totals
+        return self._census.totals(self._plan.classes)
 
     def memory(self) -> SimpleNamespace:
         use = np.sum(self._team.ask("memory"), axis=0).tolist()

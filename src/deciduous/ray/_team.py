@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,7 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
 from .._progress import Report
 from ._worker import Moment, Plan, Step
-from .errors import OutOfStepError, WorkerLostError
+from .errors import CancelledError, OutOfStepError, WorkerLostError
 
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BETWEEN_REPORTS = 0.5
@@ -42,6 +43,52 @@ def shares_of_trees(n_trees: int, n_workers: int) -> list[tuple[int, int]]:
     return list(pairwise(ends))
 
 
+class Helper:
+    """A process that calls functions."""
+
+    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call one."""
+        return function(*arguments)
+
+
+@dataclass
+class Helpers:
+    """Several of them."""
+
+    handles: Sequence[Any]
+    patience: float
+    stop: threading.Event
+
+    def __len__(self) -> int:
+        return len(self.handles)
+
+    def spread(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call a function with each of these, as each process gets done with another one; the results in order."""
+        results: dict[int, Any] = {}
+        waiting = list(range(len(tasks)))[::-1]
+        idle = list(self.handles)
+        running: dict[Any, tuple[int, Any]] = {}
+        end = time.monotonic() + self.patience
+        while waiting or running:
+            if self.stop.is_set():
+                raise CancelledError
+            while waiting and idle:
+                number, handle = waiting.pop(), idle.pop()
+                running[handle.run.remote(function, *tasks[number])] = number, handle
+            for call in ray.wait(list(running), num_returns=1, timeout=SECONDS_BETWEEN_LOOKS)[0]:
+                number, handle = running.pop(call)
+                idle.insert(0, handle)
+                try:
+                    results[number] = answer_of(call)
+                    end = time.monotonic() + self.patience
+                except RayActorError as error:
+                    if time.monotonic() > end:
+                        raise WorkerLostError(f"No process comes back: {error}") from None
+                    waiting.append(number)
+                    time.sleep(SECONDS_BETWEEN_LOOKS)
+        return [results[number] for number in range(len(tasks))]
+
+
 @dataclass
 class Team:
     """Workers, each with a share of the trees."""
@@ -53,9 +100,13 @@ class Team:
     moment: Moment = field(default_factory=lambda: Moment("", 0))
     trees: list[tuple[int, int]] = field(default_factory=list)
     digests: dict[int, tuple[Moment, str]] = field(default_factory=dict)  # of shards, when they were last known
-    n_recoveries: int = 0
+    n_recoveries: list[int] = field(default_factory=list)  # of each worker
     coming_moment: Moment | None = None  # after the change that is being carried out
+    stop: threading.Event = field(default_factory=threading.Event)  # set to end a fit
     _healing: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self.n_recoveries = [0] * len(self.workers)
 
     def load(self, plan: Plan, moment: Moment, report: Report | None = None) -> None:
         """Let all workers grow their trees from the rows in the store, unless they have."""
@@ -64,7 +115,10 @@ class Team:
         calls = [self._load_call(number) for number in range(len(self.workers))]
         waiting = calls
         while waiting:
-            waiting = ray.wait(waiting, num_returns=len(waiting), timeout=SECONDS_BETWEEN_REPORTS)[1]
+            waiting = ray.wait(waiting, num_returns=len(waiting), timeout=SECONDS_BETWEEN_LOOKS)[1]
+            if self.stop.is_set():
+                for worker in self.workers:
+                    worker.cancel.remote(moment)
             if report is not None:
                 report(self.n_grown())
         for number, call in enumerate(calls):
@@ -94,29 +148,17 @@ class Team:
         finally:
             self.coming_moment = None
 
-    def spread(self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Let workers call a function with each of these, as each gets done with another one; the results in order."""
-        results: dict[int, Any] = {}
-        waiting = list(range(len(tasks)))[::-1]
-        idle = list(self.workers)
-        running: dict[Any, tuple[int, Any]] = {}
-        end = time.monotonic() + self.patience
-        while waiting or running:
-            while waiting and idle:
-                number, worker = waiting.pop(), idle.pop()
-                running[worker.run.remote(function, *tasks[number])] = number, worker
-            call = ray.wait(list(running), num_returns=1)[0][0]
-            number, worker = running.pop(call)
-            idle.insert(0, worker)
-            try:
-                results[number] = answer_of(call)
-                end = time.monotonic() + self.patience
-            except RayActorError as error:
-                if time.monotonic() > end:
-                    raise WorkerLostError(f"No worker comes back: {error}") from None
-                waiting.append(number)
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-        return [results[number] for number in range(len(tasks))]
+    @contextmanager
+    def helpers(self) -> Iterator[Helpers]:
+        """Processes beside the workers, as many as these, that end with the work and take what they have read along."""
+        kind: Any = ray.remote(Helper)
+        options = {"num_cpus": 0, "scheduling_strategy": "SPREAD", "max_restarts": -1}
+        helpers = [kind.options(**options).remote() for _ in self.workers]
+        try:
+            yield Helpers(helpers, self.patience, self.stop)
+        finally:
+            for helper in helpers:
+                ray.kill(helper)
 
     def all(self, method: str, *arguments: Any, meanwhile: Callable[[], None] | None = None) -> list[Any]:
         """Call a method of all workers at once; the answers in their order. Workers that fail are brought back."""
@@ -164,7 +206,7 @@ class Team:
                             f"room for it? {error}"
                         ) from None
                     time.sleep(SECONDS_BETWEEN_LOOKS)
-            self.n_recoveries += 1
+            self.n_recoveries[number] += 1
             moment, former = self.digests.get(number, (None, None))
             self.digests[number] = self.moment, digest
             if moment == self.moment and former != digest:

@@ -22,11 +22,13 @@ from .. import _core
 from .._state import params_from
 from .._targets import TargetScale
 from .._validation import class_keys
-from ._row_store import NO_TREES, RowFormat, Rows, RowStore
+from ._row_store import RowStore
+from ._rows import RowFormat, Rows
 from .errors import CancelledError, OutOfStepError
 
 TREE_ARRAYS = ("kind", "depth", "attribute", "threshold", "right", "counts", "ids", "n_ids", "means", "errors")
 LATENCIES_KEPT = 100
+NO_TREES = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Plan:
     @property
     def row_format(self) -> RowFormat:
         """How the rows are kept in files."""
-        return RowFormat(self.n_categories, self.scale)
+        return RowFormat(len(self.n_categories), self.scale)
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ class Worker:
         self._moment: Moment | None = None
         self._trees = NO_TREES
         self._keys = class_keys([])
-        self._is_cancelled = False
+        self._loading: Moment | None = None
+        self._cancelled: Moment | None = None
         self._last: tuple[bytes, Cost] | None = None
         self._lock = threading.Lock()  # of whoever changes the shard
         self._n_waiting = 0
@@ -125,30 +128,36 @@ class Worker:
             keys = class_keys(plan.classes)
             if self._moment != moment or self._trees != trees or not np.array_equal(self._keys, keys):
                 self._core = self._moment = self._last = None
-                self._trees, self._keys, self._n_grown, self._is_cancelled = trees, keys, 0, False
+                self._trees, self._keys, self._n_grown, self._loading = trees, keys, 0, moment
                 store = RowStore(Path(folder)).at(moment.generation, plan.row_format)
                 core = plan.core(trees)
                 for rows in store.all_rows():
-                    needed = rows.taken(core.needs(rows.ids) > 0)
-                    codes = needed.codes(plan.classes)
-                    core.take_rows(needed.ids, needed.values, codes, needed.weights, self.n_threads, needed.targets)
+                    self._take(core, rows, plan.classes)
                 core.grow(self.n_threads, self._note_grown)
                 self._core, self._moment = core, moment
             return self._digest()
 
+    def _take(self, core: _core.Forest, rows: Rows, classes: NDArray[Any]) -> None:
+        """Give a shard the rows that its trees need."""
+        self._require_wanted()
+        needs = core.needs(rows.ids) > 0
+        needed = rows if needs.all() else rows.taken(needs)
+        core.take_rows(needed.ids, needed.values, needed.codes(classes), needed.weights, self.n_threads, needed.targets)
+        if needed is not rows:
+            needed.wipe()
+
     def _note_grown(self, n_trees: int) -> None:
         self._n_grown = n_trees
-        if self._is_cancelled:
-            raise CancelledError("The fit was stopped.")
+        self._require_wanted()
+
+    def _require_wanted(self) -> None:
+        if self._loading is not None and self._loading == self._cancelled:
+            raise CancelledError
 
     @ray.method(concurrency_group="status")
-    def cancel(self) -> None:
-        """Stop growing trees."""
-        self._is_cancelled = True
-
-    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function here."""
-        return function(*arguments)
+    def cancel(self, moment: Moment) -> None:
+        """Do not grow trees for this state of the forest, now or later."""
+        self._cancelled = moment
 
     def apply(self, step: Step) -> Cost | None:
         """Carry out a change, unless that was done; what it took."""

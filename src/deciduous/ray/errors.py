@@ -14,7 +14,10 @@ class OutOfStepError(ClusterError):
 
 
 class CancelledError(ClusterError):
-    """Raised by workers when a fit was stopped."""
+    """Raised when a fit was stopped by whoever asked for it."""
+
+    def __str__(self) -> str:
+        return "The fit was stopped. The forest is what it was before."
 
 
 class WorkerLostError(ClusterError):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 import os
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
-from glob import glob
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,9 +30,12 @@ from ..model_file import load
 from ..regressor import DareForestRegressor
 from ..reports import UpdateReport
 from ._coordinator import NAMESPACE, Coordinator, worker_name
+from ._parquet import FromFiles, files_named
 from ._predicting import View, predicted
+from ._row_store import RowStore
+from ._status_page import status_page
 from ._team import answer_of
-from ._training import FromArrays, FromFiles, FromLocal
+from ._training import FromArrays, FromFolder, FromLocal
 from ._worker import Worker
 from .errors import OutOfStepError, UnknownForestError, WorkerLostError
 
@@ -39,6 +43,7 @@ MOST_WAITING = 64
 PATIENCE = 120.0
 TRIES_BESIDE_CHANGES = 3  # of a prediction, before it takes its turn among them
 SECONDS_BETWEEN_TRIES = 0.05
+SECONDS_BETWEEN_REPORTS = 0.5
 # Methods and properties that the coordinator answers from what it and the workers know.
 READ_METHODS: tuple[str, ...] = (
     "deletion_cost",
@@ -63,7 +68,7 @@ PROPERTIES: tuple[str, ...] = (
 )
 PROPERTIES += ("class_counts_", "class_weight_", "target_range_")
 CHANGES = ("add", "update", "rename_columns")
-OWN_PARAMETERS = {"n_workers": None, "address": None, "name": None, "folder": None}
+OWN_PARAMETERS = {"n_workers": None, "address": None, "name": None, "folder": None, "durable": False}
 
 
 def _with_own_parameters(base: type[DareForest]) -> inspect.Signature:
@@ -85,6 +90,7 @@ class RayForest(DareForest):
     address: str | None
     name: str | None
     folder: str | os.PathLike[str] | None
+    durable: bool
 
     # ------------------------------------------------------------------------------------------------------------ fit
 
@@ -103,8 +109,9 @@ class RayForest(DareForest):
     ) -> Self:
         """Build the forest from training rows: arrays and tables as `DareForestClassifier.fit` takes, or Parquet files.
 
-        Files are named by a path, a pattern such as `rows/*.parquet`, or a list of paths, which all machines must see.
-        Workers read them; the rows do not pass through this process. `target` names the column with the labels or
+        Files are named by a path, a folder, a pattern such as `rows/*.parquet`, a URI such as `s3://bucket/rows/*.parquet`,
+        or a list of these, which all machines must see. Processes beside the workers read them; the rows do not pass
+        through this process. `target` names the column with the labels or
         targets, `id` and `subject` those with the names of rows and of the people they belong to, and `weight` that
         with the weights of rows. All other columns are features.
         """
@@ -116,34 +123,31 @@ class RayForest(DareForest):
                 "Files have all columns in them: name those with labels, ids, subjects and weights by `target`, `id`, "
                 "`subject` and `weight`, instead of giving arrays."
             )
-        return self._fit_there(FromFiles(_files(X), target, id, subject, weight))
+        return self._fit_there(FromFiles(files_named(X), target, id, subject, weight))
 
     def _fit_there(self, training: Any) -> Self:
         self._start()
-        parameters = self._local_parameters()
-        call = functools.partial(self._ask, "fit", secrets.token_hex(16), parameters, ray.put(training))
+        parameters, request = self._local_parameters(), secrets.token_hex(8)
+        call = functools.partial(self._ask, "fit", request, parameters, ray.put(training))
         try:
             with bar("Training", parameters["n_estimators"], self._is_verbose()) as report:
-                self._wait_for(call, report)
+                call() if report is None else self._watched(call, report)
         except KeyboardInterrupt:
-            self._coordinator.cancel.remote()
+            ray.get(self._coordinator.cancel.remote(request))
             raise
         self._refresh()
         return self
 
-    def _wait_for(self, call: Callable[[], Any], report: Any) -> None:
-        if report is None:
-            call()
-            return
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(1) as threads:
-            future = threads.submit(call)
-            while not future.done():
-                workers = self.status()["workers"]
-                report(sum(status["trees_grown"] for status in workers if status))
-                time.sleep(0.5)
-            future.result()
+    def _watched(self, call: Callable[[], Any], report: Any) -> None:
+        """Call, and tell how many trees there are meanwhile."""
+        failures: list[BaseException] = []
+        thread = threading.Thread(target=_kept_from_raising, args=(call, failures), daemon=True)
+        thread.start()
+        while thread.is_alive():
+            report(sum(worker["trees_grown"] for worker in self.status()["workers"] if worker))
+            thread.join(SECONDS_BETWEEN_REPORTS)
+        for failure in failures:
+            raise failure
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, *arguments: Any, **named: Any) -> Self:
         """Call `fit` the first time, and `add` from then on."""
@@ -163,11 +167,7 @@ class RayForest(DareForest):
         if self._coordinator is not None:
             return
         _connect(self.address)
-        n_nodes = sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]
-        n_workers = n_nodes if self.n_workers is None else self.n_workers
-        if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
-            raise InvalidInputError(f"n_workers must be None or at least 1, but is {self.n_workers!r}.")
-        n_threads = self.n_jobs if isinstance(self.n_jobs, int) and self.n_jobs > 0 else 1
+        n_workers, n_threads = _room(self.n_workers, self.n_jobs)
         name = secrets.token_hex(8) if self.name is None else self.name
         life: dict[str, Any] = {} if self.name is None else {"lifetime": "detached"}
         life |= {"namespace": NAMESPACE, "max_restarts": -1, "max_task_retries": 0}
@@ -183,7 +183,7 @@ class RayForest(DareForest):
         groups = {"changes": MOST_WAITING + 4, "reads": 8, "status": 2}
         coordinator_kind = _remote(Coordinator, groups)
         self._coordinator = coordinator_kind.options(name=f"{name}/coordinator", num_cpus=0, **life).remote(
-            self._task, folder, name, n_workers, PATIENCE, MOST_WAITING
+            self._task, folder, name, n_workers, PATIENCE, MOST_WAITING, self.durable
         )
         self._view = None
 
@@ -220,6 +220,10 @@ class RayForest(DareForest):
         found: dict[str, Any] = self._ask("status")
         return found
 
+    def report(self) -> str:
+        """Return a page of text that shows how the processes are."""
+        return status_page(self.status())
+
     def shut_down(self) -> None:
         """End the processes of the forest on the cluster, and remove its rows from the folder if nobody named one."""
         if self._coordinator is None:
@@ -255,7 +259,7 @@ class RayForest(DareForest):
 
     def _change(self, name: str, arguments: dict[str, Any]) -> Any:
         self._require_started()
-        result = self._ask("change", secrets.token_hex(16), name, arguments)
+        result = self._ask("change", secrets.token_hex(8), name, arguments)
         self._refresh()
         return UpdateReport((), (), (), None) if result is None else result
 
@@ -267,7 +271,7 @@ class RayForest(DareForest):
         """
         self._require_started()
         ids, subjects = (list(given) if hasattr(given, "__next__") else given for given in (ids, subjects))
-        report: UpdateReport = self._ask("delete", secrets.token_hex(16), ids, subjects)
+        report: UpdateReport = self._ask("delete", secrets.token_hex(8), ids, subjects)
         return report
 
     # ---------------------------------------------------------------------------------------------------- predictions
@@ -302,22 +306,50 @@ class RayForest(DareForest):
 
     # -------------------------------------------------------------------------------------------------------- storing
 
-    def save(self, path: str | os.PathLike[str], *, frozen: bool = False) -> None:
-        """Save the forest with its rows to a file that `deciduous.load` reads. With `frozen`, leave out the rows."""
-        if frozen:
+    def save(self, path: str | os.PathLike[str], *, frozen: bool = False, sharded: bool = False) -> None:
+        """Save the forest with its rows to a file that `deciduous.load` reads. With `frozen`, leave out the rows.
+
+        With `sharded`, the path is that of a new folder, which all machines must see: processes of the cluster copy the
+        rows there, and the forest never is in one place. `load` grows its trees from them again.
+        """
+        if frozen and sharded:
+            raise InvalidInputError("A frozen forest has no rows: save it to one file, without `sharded`.")
+        if sharded:
+            self._require_started()
+            self._ask("save_folder", os.path.abspath(path))
+        elif frozen:
             self.freeze().save(path)
         else:
             write_atomically(path, [self.to_bytes()])
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
-        """Bring a forest that was saved to a file to the cluster."""
+        """Bring a forest that was saved to a file, or to a folder with `sharded`, to the cluster.
+
+        With the same folder as `folder=`, go on with the forest of a cluster that is gone: nothing is copied then.
+        """
+        if os.path.isdir(path):
+            return cls._from_folder(os.path.abspath(path), own)
         forest = load(path)
         if not isinstance(forest, cls._local_kind):
             raise InvalidInputError(
                 f"{os.fspath(path)} holds a {type(forest).__name__}, not a {cls._local_kind.__name__}."
             )
         return cls.from_local(forest, **own)
+
+    @classmethod
+    def _from_folder(cls, path: str, own: dict[str, Any]) -> Self:
+        owner = RowStore(path).recorded_owner
+        goes_on = own.get("folder") is not None and os.path.realpath(own["folder"]) == os.path.realpath(path)
+        forest = cls(**({"name": owner} if goes_on else {}) | own)
+        if goes_on:
+            forest._start()
+        else:
+            forest._fit_there(FromFolder(path))
+        _, parameters = forest._ask("describe_parameters")
+        forest.set_params(**parameters)
+        forest._refresh()
+        return forest
 
     def freeze(self) -> FrozenForestClassifier | FrozenForestRegressor:
         """Return a forest that predicts the same, in this process, but holds no training rows, ids, counts or seed."""
@@ -341,6 +373,21 @@ def _connect(address: str | None) -> None:
         ray.init(address=address, log_to_driver=False)
 
 
+def _room(n_workers: Any, n_jobs: Any) -> tuple[int, int]:
+    """How many workers, and the threads of each: without `n_workers`, one on each node, with all its processors."""
+    nodes = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+    if n_workers is not None and (
+        isinstance(n_workers, bool) or not isinstance(n_workers, numbers.Integral) or n_workers < 1
+    ):
+        raise InvalidInputError(f"n_workers must be None or at least 1, but is {n_workers!r}.")
+    n_processors = int(min(node["Resources"].get("CPU", 1) for node in nodes))
+    if n_jobs is None:
+        n_threads = n_processors if n_workers is None else 1
+    else:
+        n_threads = n_jobs if n_jobs > 0 else max(1, n_processors + 1 + n_jobs)
+    return len(nodes) if n_workers is None else int(n_workers), max(1, n_threads)
+
+
 def _may_come_back(error: RayActorError) -> bool:
     """Whether it makes sense to wait for an actor: it was not ended on purpose."""
     return "ray.kill" not in str(error)
@@ -351,12 +398,11 @@ def _are_files(X: Any) -> bool:
     return isinstance(first, str | os.PathLike)
 
 
-def _files(given: Any) -> list[str]:
-    patterns = [os.fspath(given)] if isinstance(given, str | os.PathLike) else [os.fspath(path) for path in given]
-    found = [path for pattern in patterns for path in (sorted(glob(pattern)) if "*" in pattern else [pattern])]
-    if missing := [path for path in found if not os.path.exists(path)] or ([] if found else patterns):
-        raise InvalidInputError(f"There is no file {missing[0]}.")
-    return [os.path.abspath(path) for path in found]
+def _kept_from_raising(call: Callable[[], Any], failures: list[BaseException]) -> None:
+    try:
+        call()
+    except BaseException as error:  # for the thread that waits
+        failures.append(error)
 
 
 def _forwarded(name: str, base: type[DareForest], through: str) -> Any:
