@@ -131,7 +131,7 @@ def test_a_change_that_comes_twice_or_late_does_nothing() -> None:
         first = ray.get(worker.apply.remote(step))
         assert ray.get(worker.apply.remote(step)) == first
         sent.append(step)
-        other = replace(step, leaving=np.array([6]))
+        other = replace(step, digest=b"other", leaving=np.array([6]))
         with pytest.raises(ray_forests.OutOfStepError):
             raise_of(worker.apply.remote(other))
         late = replace(step, before=replace(step.before, epoch=7), after=replace(step.after, epoch=8))
@@ -142,14 +142,14 @@ def test_a_change_that_comes_twice_or_late_does_nothing() -> None:
 
 
 def ray_step(view: Any, leaving: list[int]) -> Any:
-    from deciduous.ray._rows import Rows
+    from deciduous.ray._rows import RowFormat
     from deciduous.ray._worker import Step
 
-    none = np.empty(0, np.int64)
-    rows = Rows(none, np.empty((0, 5), np.float32), none.astype(str), none.astype(np.uint32), None)
     after = replace(view.moment, epoch=view.moment.epoch + 1)
     no_keys = np.empty((0, 16), np.uint8)
-    return Step(view.moment, after, np.array(leaving), rows, none.astype(np.uint32), no_keys, None, False)
+    classes = np.array(["no", "yes"])
+    digest = bytes(leaving)
+    return Step(view.moment, after, digest, np.array(leaving), "", RowFormat(5, None), classes, no_keys, None, False)
 
 
 def raise_of(call: Any) -> None:
@@ -246,7 +246,7 @@ def test_a_worker_without_memory_leaves_the_forest_as_it_was() -> None:
     with trained() as forest:
         before = forest.fingerprint()
         worker = forest._ask("processes")[1]
-        ray.get(worker.run.remote(limit_memory, 2**24))
+        ray.get(worker.__ray_call__.remote(lambda _: limit_memory(2**24)))
         with pytest.raises((MemoryError, DeciduousError)):
             forest.add(X, y, ids=range(10_000, 10_000 + n))
         assert forest.fingerprint() == before

@@ -125,11 +125,10 @@ class FromFiles:
 
     def train(self, forest: Sharded) -> None:
         """Look through the files, then read them; learn from what was seen what `fit` learns."""
-        features = self._features()
-        head = self._head(features)
-        to_learn = features_to_learn(forest.categorical_features, head)
         with forest._team.helpers() as helpers:
-            parts = parts_of(self.paths, TASKS_PER_PROCESS * len(helpers))
+            n_parts = TASKS_PER_PROCESS * len(helpers)
+            [(features, head, parts)] = helpers.spread(look_at_first, [(self, n_parts)])
+            to_learn = features_to_learn(forest.categorical_features, head)
             seen = Seen.together(helpers.spread(look_through, [(part, self, to_learn, forest._task) for part in parts]))
             columns, _ = learned_columns(forest, seen.stand_in(head), forest.categorical_features)
             unit = seen.unit(forest.weight_unit)
@@ -147,7 +146,8 @@ class FromFiles:
 
             forest.fit_filled(columns, seen.batch(forest._task, unit), fill, has_names=bool(self.id or self.subject))
 
-    def _features(self) -> list[str]:
+    def features(self) -> list[str]:
+        """The columns that are none of those that are named."""
         names: list[str] = opened(self.paths[0]).schema_arrow.names
         for role in ("target", "id", "subject", "weight"):
             name = getattr(self, role)
@@ -161,7 +161,8 @@ class FromFiles:
                 raise InvalidInputError(f"{path} has the columns {others}, but {self.paths[0]} has {names}.")
         return [name for name in names if name not in special]
 
-    def _head(self, features: list[str]) -> Any:
+    def head(self, features: list[str]) -> Any:
+        """The first row."""
         for path in self.paths:
             for batch in opened(path).iter_batches(1, columns=features):
                 return _in_order(batch, features)
@@ -247,6 +248,12 @@ class Seen:
         assert self.counts is not None
         weights: Any = None if task == "regression" else self.counts
         return Batch(NO_IDS, np.empty((0, 0), np.float32), self.labels, weights, None, None, None, NO_IDS, unit)
+
+
+def look_at_first(files: FromFiles, n_parts: int) -> tuple[list[str], Any, list[Part]]:
+    """The columns of the features, a row of these, and the parts of the files."""
+    features = files.features()
+    return features, files.head(features), parts_of(files.paths, n_parts)
 
 
 def look_through(part: Part, files: FromFiles, to_learn: list[str], task: str) -> Seen:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import secrets
@@ -52,6 +53,16 @@ class Change:
     leaving: NDArray[np.int64]
     coming: Rows
     requests: list[str] = field(default_factory=list)  # random names of the requests that it carries out
+
+    @property
+    def digest(self) -> bytes:
+        """Tells this change from others."""
+        hasher = hashlib.blake2b(digest_size=16)
+        for part in (self.leaving, self.coming.ids, self.coming.values, self.coming.weights, self.coming.targets):
+            if part is not None:
+                hasher.update(str(part.shape).encode() + part.tobytes())
+        hasher.update(repr(None if self.coming.labels is None else self.coming.labels.tolist()).encode())
+        return hasher.digest()
 
 
 class RowStore:
@@ -194,9 +205,13 @@ class RowStore:
         if "leaving" not in sections:
             return None
         leaving = np.frombuffer(sections["leaving"], np.int64)
-        coming = row_format.rows(sections, COMING) if f"{COMING}ids" in sections else row_format.none()
-        self._begun = Change(leaving, coming, entry(self._state(), "begun", list))
+        self._begun = Change(leaving, self.coming(row_format), entry(self._state(), "begun", list))
         return self._begun
+
+    def coming(self, row_format: RowFormat) -> Rows:
+        """The rows that come with the change that is being carried out."""
+        sections = self._get(self.folder / STATE)
+        return row_format.rows(sections, COMING) if f"{COMING}ids" in sections else row_format.none()
 
     @property
     def _place(self) -> Path:

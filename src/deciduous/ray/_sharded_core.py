@@ -163,15 +163,28 @@ class ShardedCore:
         """Take rows out and others in: written down first, then with all workers, then in the files."""
         assert self._arriving is not None
         coming = self._rows(ids, values, codes, weights, targets)
+        change = Change(leaving, coming, self._arriving.requests)
         after = Moment(self._moment.generation, self._moment.epoch + 1)
-        step = Step(self._moment, after, leaving, coming, codes, class_keys, class_weights, lazy)
-        self._store.begin(Change(leaving, coming, self._arriving.requests))
+        classes = self._arriving.classes()
+        step = Step(
+            self._moment,
+            after,
+            change.digest,
+            leaving,
+            str(self._store.folder),
+            self.row_format,
+            classes,
+            class_keys,
+            class_weights,
+            lazy,
+        )
+        self._store.begin(change)
         try:
             costs = self._team.apply(step, self._store.prepare)
         except BaseException:
             self._take_back()
             raise
-        self._learn_classes(self._arriving.classes(), class_keys, class_weights)
+        self._learn_classes(classes, class_keys, class_weights)
         self._store.finish(lambda left: self._census.count(left, -1))
         self._team.plan, self._team.moment = self._plan, after
         self._census.count(coming)

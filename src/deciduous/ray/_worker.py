@@ -67,24 +67,22 @@ class Plan:
 
 @dataclass(frozen=True)
 class Step:
-    """A change as workers carry it out."""
+    """A change as workers carry it out. The rows that come are written down in the store."""
 
     before: Moment
     after: Moment
+    digest: bytes  # tells this change from any other one
     leaving: NDArray[np.int64]
-    coming: Rows
-    codes: NDArray[np.uint32]  # of the classes of the rows that come
-    class_keys: NDArray[np.uint8]
+    folder: str
+    row_format: RowFormat
+    classes: NDArray[Any]  # with those that the rows bring
+    class_keys: NDArray[np.uint8]  # none if no rows come
     class_weights: NDArray[np.uint32] | None
     lazy: bool
 
-    @property
-    def digest(self) -> bytes:
-        """Tells this change from any other one."""
-        hasher = hashlib.blake2b(digest_size=16)
-        for part in (self.leaving, self.coming.ids, self.coming.values, self.codes, self.coming.weights):
-            hasher.update(str(part.shape).encode() + part.tobytes())
-        return hasher.digest()
+    def coming(self) -> Rows:
+        """The rows that come."""
+        return RowStore(self.folder).coming(self.row_format) if len(self.class_keys) else self.row_format.none()
 
 
 @dataclass(frozen=True)
@@ -140,11 +138,9 @@ class Worker:
     def _take(self, core: _core.Forest, rows: Rows, classes: NDArray[Any]) -> None:
         """Give a shard the rows that its trees need."""
         self._require_wanted()
-        needs = core.needs(rows.ids) > 0
-        needed = rows if needs.all() else rows.taken(needs)
-        core.take_rows(needed.ids, needed.values, needed.codes(classes), needed.weights, self.n_threads, needed.targets)
-        if needed is not rows:
-            needed.wipe()
+        rows = _needed(core, rows)
+        core.take_rows(rows.ids, rows.values, rows.codes(classes), rows.weights, self.n_threads, rows.targets)
+        rows.wipe()
 
     def _note_grown(self, n_trees: int) -> None:
         self._n_grown = n_trees
@@ -179,8 +175,7 @@ class Worker:
                 raise OutOfStepError(f"worker {self.number} has another change at {step.after}")
             return cost
         core = self._at(step.before)
-        ours = core.needs(step.coming.ids) > 0
-        coming, codes = step.coming.taken(ours), step.codes[ours]
+        coming = _needed(core, step.coming())
         leaving = step.leaving[core.holds(step.leaving) > 0]
         # From here on, neither what was before nor what is after can be told until it is done.
         self._moment = None
@@ -189,7 +184,7 @@ class Worker:
                 leaving,
                 coming.ids,
                 coming.values,
-                codes,
+                coming.codes(step.classes),
                 coming.weights,
                 step.class_keys,
                 step.class_weights,
@@ -201,6 +196,7 @@ class Worker:
         )
         if len(step.class_keys) > len(self._keys):
             self._keys = step.class_keys
+        coming.wipe()
         self._moment, self._last = step.after, (step.digest, cost)
         return cost
 
@@ -259,6 +255,12 @@ class Worker:
             "median_latency": latencies[len(latencies) // 2] if latencies else None,
             "uptime": time.time() - self._began,
         }
+
+
+def _needed(core: _core.Forest, rows: Rows) -> Rows:
+    """The rows that trees of the shard belong to."""
+    needs = core.needs(rows.ids) > 0
+    return rows if needs.all() else rows.taken(needs)
 
 
 def _resident() -> int:
