@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import math
 import os
 from collections import Counter
@@ -148,7 +149,8 @@ class FromFiles:
 
     def features(self) -> list[str]:
         """The columns that are none of those that are named."""
-        names: list[str] = opened(self.paths[0]).schema_arrow.names
+        schema = opened(self.paths[0]).schema_arrow
+        names: list[str] = schema.names
         for role in ("target", "id", "subject", "weight"):
             name = getattr(self, role)
             if name is not None and name not in names:
@@ -159,7 +161,7 @@ class FromFiles:
         for path in self.paths[1:]:
             if (others := opened(path).schema_arrow.names) != names:
                 raise InvalidInputError(f"{path} has the columns {others}, but {self.paths[0]} has {names}.")
-        return [name for name in names if name not in special]
+        return [name for name in names if name not in special | _index_of_pandas(schema)]
 
     def head(self, features: list[str]) -> Any:
         """The first row."""
@@ -167,6 +169,12 @@ class FromFiles:
             for batch in opened(path).iter_batches(1, columns=features):
                 return _in_order(batch, features)
         raise InvalidInputError(f"There are no rows in {self.paths[0]}, and in no other file.")
+
+
+def _index_of_pandas(schema: Any) -> set[str]:
+    """The columns in which pandas has put the index of a table."""
+    described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    return {name for name in described.get("index_columns", []) if isinstance(name, str)}
 
 
 def _in_order(batch: Any, names: list[str]) -> Any:
