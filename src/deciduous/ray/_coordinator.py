@@ -249,10 +249,10 @@ class Coordinator:
     # -------------------------------------------------------------------------------------------------------- reading
 
     @ray.method(concurrency_group="reads")
-    def save_folder(self, path: str) -> None:
+    def save_folder(self, path: str, request: str) -> None:
         """Copy the rows, with what else it takes to grow the forest from them, to a folder that is not there yet."""
         with self._changing:
-            self._fitted().save_folder(path)
+            self._fitted().save_folder(path, request)
 
     @ray.method(concurrency_group="reads")
     def read(self, name: str, arguments: dict[str, Any]) -> Any:

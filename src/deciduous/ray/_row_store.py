@@ -88,6 +88,11 @@ class RowStore:
         return self.is_there and self.recorded_owner == self.owner
 
     @property
+    def recorded_requests(self) -> list[str]:
+        """Those that the folder knows to be done; none if it holds no forest."""
+        return entry(self._state(), "requests", list) if self.is_there else []
+
+    @property
     def recorded_owner(self) -> str:
         """The name of the forest that the folder holds."""
         its: str = entry(self._state(), "owner", str)
@@ -406,17 +411,20 @@ class RowStore:
 
     # -------------------------------------------------------------------------------------------------------- copies
 
-    def copy_to(self, path: str | os.PathLike[str], fingerprint: str, spread: Spread) -> None:
-        """Copy the forest to a folder that is not there yet, or raise and leave none."""
+    def copy_to(self, path: str | os.PathLike[str], fingerprint: str, request: str, spread: Spread) -> None:
+        """Copy the forest to a folder that is not there yet, or raise and leave none. Asked again, it goes on."""
         target = Path(path)
         if target.exists():
+            if request in RowStore(target).recorded_requests:
+                return
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-        aside = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}{PART}")
+        aside = target.with_name(f".{target.name[:50]}.{request}{PART}")
+        shutil.rmtree(aside, ignore_errors=True)
         try:
             (aside / self.generation).mkdir(parents=True, mode=0o700)
             self._copy_files(self._place, aside / self.generation, spread)
             copy = RowStore(aside, durable=True)
-            copy.generation, copy.n_files = self.generation, self.n_files
+            copy.generation, copy.n_files, copy.done_requests = self.generation, self.n_files, [request]
             copy._write_state(None, fingerprint)
             aside.rename(target)
         except BaseException:

@@ -98,10 +98,10 @@ class Sharded(DareForest):
         sections: dict[str, Section] = {"meta": json_section(self._meta())}
         return sections | columns_section(self._columns)
 
-    def save_folder(self, path: str) -> None:
+    def save_folder(self, path: str, request: str) -> None:
         """Copy what the store has to a folder that is not there yet: all of it, or nothing."""
         with self._team.helpers() as helpers:
-            self._store.copy_to(path, self.fingerprint(), helpers.spread)
+            self._store.copy_to(path, self.fingerprint(), request, helpers.spread)
 
     def resume(self, its: Description, arguments: dict[str, Any], change: Change | None) -> None:
         """Go on with the forest in the store, after completing a change that was begun."""

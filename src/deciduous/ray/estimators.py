@@ -316,7 +316,7 @@ class RayForest(DareForest):
             raise InvalidInputError("A frozen forest has no rows: save it to one file, without `sharded`.")
         if sharded:
             self._require_started()
-            self._ask("save_folder", os.path.abspath(path))
+            self._ask("save_folder", os.path.abspath(path), secrets.token_hex(8))
         elif frozen:
             self.freeze().save(path)
         else:
