@@ -47,6 +47,9 @@ Forest = DareForestClassifier | DareForestRegressor
 Scorer = Callable[[Any, Any, Any], float]
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 Stage = Callable[[str, int], Callable[[], None]]
+Evaluation = tuple[Setting, int]  # on a fold
+Keep = Callable[[Evaluation, float], None]  # called with each evaluation that has ended, and its score
+Evaluate = Callable[[Sequence[Evaluation], Keep], None]
 
 
 # ------------------------------------------------------------------------------------------------------------- result
@@ -216,13 +219,14 @@ def tune(
     random_state: Any = None,
     progress: bool = False,
     resume_from: str | os.PathLike[str] | None = None,
+    ray: str | None = None,
 ) -> TuningResult:
     """Choose hyperparameters by the protocol of the paper (Brophy and Lowd, 2021).
 
     First, `n_estimators` (T), `max_depth` (d_max) and `n_thresholds` (k) are chosen by cross-validation. Then, for each
     tolerance, the largest `random_depth` (d_rmax) is chosen that costs no more than this tolerance. Of equally good
     settings, the cheapest is chosen: fewer trees, then lower depth, then fewer thresholds. The result does not depend
-    on `n_jobs`.
+    on `n_jobs` and `ray`.
 
     Parameters
     ----------
@@ -245,7 +249,7 @@ def tune(
     refit : bool
         Whether to fit the forest for the smallest tolerance on all rows at the end.
     n_jobs : int or None
-        Number of evaluations to run in parallel, in threads; -1 means all processors.
+        Number of evaluations to run in parallel, in threads; -1 means all processors. Has no effect with `ray`.
     random_state : int, RandomState instance or None
         Determines the subsample, the folds and the seed of the forests in the search.
     progress : bool
@@ -253,6 +257,10 @@ def tune(
     resume_from : path or None
         A file to which each evaluation is appended as soon as it is finished. If the file exists, evaluations in it are
         not repeated. It must come from the same data and settings, but the grid and the tolerances may differ.
+    ray : str or None
+        Address of a Ray cluster, such as "auto" or "ray://head:10001", on which to run the evaluations, each in a
+        process and on a processor of its own. A process that is connected to a cluster already uses that one. The final
+        forest is fitted in this process. Needs `pip install 'deciduous[ray]'`, here and on the cluster.
 
     Examples
     --------
@@ -280,8 +288,10 @@ def tune(
     folds = _folds(part, part_labels, classes, cv, seed)
     drawn = {"seed": seed, "scoring": metric, "subsample": _digest(chosen), "cv": _digest(*chain(*folds))}
     journal = Journal.opened(resume_from, _header(template, _digest(rows, labels, columns.n_categories), drawn))
+    judge = _Judge(searched, part, part_labels, folds, metric, scorer, seed)
+    evaluate = partial(_in_threads, judge, threads) if ray is None else _on_cluster(judge, ray)
     with _progress_bar(progress) as stage:
-        search = _Search(searched, part, part_labels, folds, metric, scorer, seed, journal, threads, stage)
+        search = _Search(len(folds), journal, evaluate, stage)
         search.run(grid)
         best = min(grid, key=lambda setting: _rank(search.row(setting)))
         depths = random_depths_within(accepted, search.by_random_depth(best))
@@ -340,8 +350,8 @@ def _rank(row: dict[str, Any]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class _Search:
-    """Scores settings on the folds, in threads; what the journal holds is not done again."""
+class _Judge:
+    """Scores forests on the folds. Goes to the processes that do so, with the rows."""
 
     template: Forest
     rows: NDArray[np.float32]
@@ -350,42 +360,12 @@ class _Search:
     metric: str
     scorer: Scorer
     seed: int
-    journal: Journal
-    n_threads: int
-    stage: Stage
 
-    def run(self, grid: Sequence[Setting]) -> None:
-        """Score these settings."""
-        advance = self.stage("greedy forests", len(grid) * len(self.folds))
-        self._evaluate(grid, advance)
-
-    def by_random_depth(self, best: Setting) -> Iterator[float]:
-        """The scores of the random depths from 0 to the depth of the trees, worked out when asked for."""
-        advance = self.stage("random depth", best.max_depth * len(self.folds))
-        yield self.row(best)["score"]
-        for depth in range(1, best.max_depth + 1):
-            setting = best._replace(random_depth=depth)
-            self._evaluate([setting], advance)
-            yield self.row(setting)["score"]
-
-    def row(self, setting: Setting) -> dict[str, Any]:
-        """What is known of a setting whose evaluations are finished."""
-        scores = [self.journal.scores[setting, fold] for fold in range(len(self.folds))]
-        return {**setting._asdict(), "score": fmean(scores), "std": pstdev(scores), "folds": scores}
-
-    def _evaluate(self, settings: Sequence[Setting], advance: Callable[[], None]) -> None:
-        wanted = [(setting, fold) for setting in settings for fold in range(len(self.folds))]
-        missing = [key for key in wanted if key not in self.journal.scores]
-        for _ in range(len(wanted) - len(missing)):
-            advance()
-        n_inner = max(1, self.n_threads // max(1, len(missing)))
-        # Threads that share memory, whatever the caller's joblib settings; the largest first, to end together.
-        run = Parallel(n_jobs=self.n_threads, require="sharedmem")
-        run(delayed(self._score)(setting, fold, n_inner, advance) for setting, fold in reversed(missing))
-
-    def _score(self, setting: Setting, fold: int, n_inner: int, advance: Callable[[], None]) -> None:
+    def score(self, evaluation: Evaluation, n_threads: int = 1) -> float:
+        """The score of a forest with a setting on a fold."""
+        setting, fold = evaluation
         train, test = self.folds[fold]
-        forest = clone(self.template).set_params(**setting._asdict(), random_state=self.seed, n_jobs=n_inner)
+        forest = clone(self.template).set_params(**setting._asdict(), random_state=self.seed, n_jobs=n_threads)
         forest.fit(self.rows[train], self.labels[train])
         try:
             score = self.scorer(forest, self.rows[test], self.labels[test])
@@ -395,8 +375,71 @@ class _Search:
             raise InvalidInputError(
                 f"A score must be a finite number, but scoring gave {score!r} for {setting} on fold {fold}."
             )
-        self.journal.record(setting, fold, float(score))
-        advance()
+        return float(score)
+
+
+def _in_threads(judge: _Judge, n_threads: int, evaluations: Sequence[Evaluation], keep: Keep) -> None:
+    n_inner = max(1, n_threads // max(1, len(evaluations)))
+
+    def evaluate(evaluation: Evaluation) -> None:
+        keep(evaluation, judge.score(evaluation, n_inner))
+
+    # Threads that share memory, whatever the caller's joblib settings.
+    Parallel(n_jobs=n_threads, require="sharedmem")(delayed(evaluate)(evaluation) for evaluation in evaluations)
+
+
+def _on_cluster(judge: _Judge, address: str) -> Evaluate:
+    from .ray.spreading import Spreader
+
+    spreader = Spreader(address, _Judge.score, judge)
+
+    def evaluate(evaluations: Sequence[Evaluation], keep: Keep) -> None:
+        with spreader.run(evaluations) as ended:
+            for evaluation, score in ended:
+                keep(evaluation, score())
+
+    return evaluate
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Has settings scored on all folds; what the journal holds is not done again."""
+
+    n_folds: int
+    journal: Journal
+    evaluate: Evaluate
+    stage: Stage
+
+    def run(self, grid: Sequence[Setting]) -> None:
+        """Score these settings."""
+        advance = self.stage("greedy forests", len(grid) * self.n_folds)
+        self._score(grid, advance)
+
+    def by_random_depth(self, best: Setting) -> Iterator[float]:
+        """The scores of the random depths from 0 to the depth of the trees, worked out when asked for."""
+        advance = self.stage("random depth", best.max_depth * self.n_folds)
+        yield self.row(best)["score"]
+        for depth in range(1, best.max_depth + 1):
+            setting = best._replace(random_depth=depth)
+            self._score([setting], advance)
+            yield self.row(setting)["score"]
+
+    def row(self, setting: Setting) -> dict[str, Any]:
+        """What is known of a setting whose evaluations are finished."""
+        scores = [self.journal.scores[setting, fold] for fold in range(self.n_folds)]
+        return {**setting._asdict(), "score": fmean(scores), "std": pstdev(scores), "folds": scores}
+
+    def _score(self, settings: Sequence[Setting], advance: Callable[[], None]) -> None:
+        wanted = [(setting, fold) for setting in settings for fold in range(self.n_folds)]
+        missing = [evaluation for evaluation in wanted if evaluation not in self.journal.scores]
+        for _ in range(len(wanted) - len(missing)):
+            advance()
+
+        def keep(evaluation: Evaluation, score: float) -> None:
+            self.journal.record(*evaluation, score)
+            advance()
+
+        self.evaluate(missing[::-1], keep)  # the largest first, to end together
 
 
 def _tried(best: Setting, random_depths: dict[float, int]) -> list[Setting]:

@@ -115,6 +115,11 @@ JobsOption = Annotated[
     int, typer.Option("--jobs", "-j", callback=_threads, help="Number of threads; -1 for all processors.")
 ]
 
+RayAddress = Annotated[
+    str | None,
+    typer.Option("--ray", metavar="ADDRESS", help="Address of a Ray cluster, such as auto or ray://head:10001."),
+]
+
 
 IdsOption = Annotated[str | None, typer.Option("--ids", help="Ids of rows, separated by commas.")]
 IdsFileOption = Annotated[

@@ -82,6 +82,7 @@ def train(
         "deciduous tune patients.csv --target diagnosis -o patients.forest",
         "deciduous tune patients.csv --target diagnosis --trees 10,50 --depth 5,10 --folds 3 --seed 7",
         "deciduous tune big.parquet --target y --sample 20000 --resume tuning.jsonl -o big.forest",
+        "deciduous tune big.parquet --target y --ray auto --resume tuning.jsonl",
         "deciduous tune houses.csv --target price --task regression --scoring r2 --tolerance 0.01",
     )
 )
@@ -127,11 +128,12 @@ def tune(
     set_: options.SetOption = None,
     seed: options.SeedOption = None,
     jobs: options.JobsOption = -1,
+    ray: options.RayAddress = None,
     as_json: JsonOption = False,
 ) -> None:
     """Choose the number of trees, depth, thresholds and random depth by cross-validation, as in the paper.
 
-    With --out, a forest with these parameters is then trained on all rows.
+    With --out, a forest with these parameters is then trained on all rows. With --ray, the search runs on a cluster.
     """
     from ..tuning import tune as search
 
@@ -160,6 +162,7 @@ def tune(
         random_state=seed,
         progress=shows_bars(),
         resume_from=resume,
+        ray=ray,
     )
     chosen = result.best_params | {"random_depth": result.random_depths[tolerance]}
     told = {"metric": result.metric, "score": result.best_score, "params": chosen, "scores": result.scores}

@@ -1,4 +1,4 @@
-"""Forests on a Ray cluster: the same bytes for any number of workers."""
+"""Forests, and other work, on a Ray cluster: the same bytes for any number of workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .._lazy import found_when_asked
 
 if find_spec("ray") is None:
-    raise ImportError("Forests on a cluster need Ray: pip install 'deciduous[ray]'.")
+    raise ImportError("Work on a cluster needs Ray: pip install 'deciduous[ray]'.")
 
 if TYPE_CHECKING:
     from .errors import (

@@ -29,6 +29,7 @@ from ..frozen import FrozenForestClassifier, FrozenForestRegressor
 from ..model_file import load
 from ..regressor import DareForestRegressor
 from ..reports import UpdateReport
+from ._connecting import connect
 from ._coordinator import NAMESPACE, Coordinator, worker_name
 from ._parquet import FromFiles, files_named
 from ._predicting import View, predicted
@@ -166,7 +167,7 @@ class RayForest(DareForest):
         """Start the processes of the forest on the cluster, unless they are there."""
         if self._coordinator is not None:
             return
-        _connect(self.address)
+        connect(self.address)
         n_workers, n_threads = _room(self.n_workers, self.n_jobs)
         name = secrets.token_hex(8) if self.name is None else self.name
         life: dict[str, Any] = {} if self.name is None else {"lifetime": "detached"}
@@ -190,7 +191,7 @@ class RayForest(DareForest):
     @classmethod
     def connect(cls, name: str, address: str | None = None) -> Self:
         """Find a forest that was given a `name`, on a cluster that may have been left since."""
-        _connect(address)
+        connect(address)
         try:
             coordinator = ray.get_actor(f"{name}/coordinator", namespace=NAMESPACE)
         except ValueError:
@@ -366,11 +367,6 @@ def _remote(kind: type, groups: dict[str, int]) -> Any:
     """A kind of actor, with so many threads for each group of its methods."""
     decorate: Any = ray.remote
     return decorate(concurrency_groups=groups)(kind)
-
-
-def _connect(address: str | None) -> None:
-    if not ray.is_initialized():
-        ray.init(address=address, log_to_driver=False)
 
 
 def _room(n_workers: Any, n_jobs: Any) -> tuple[int, int]:
