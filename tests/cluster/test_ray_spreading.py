@@ -17,8 +17,13 @@ import pytest
 from sklearn.datasets import make_classification
 
 from deciduous import DareForestClassifier, DareForestRegressor, InvalidInputError
+from deciduous.experiments import report, runner
+from deciduous.experiments.scales import SMOKE
+from deciduous.experiments.store import Runs, Store
+from deciduous.experiments.task import Task
 from deciduous.tuning import Forest, TuningResult, tune
 
+typer_testing = pytest.importorskip("typer.testing")
 pytest.importorskip("ray", reason="Ray has no wheel for this Python")
 ray_forests = pytest.importorskip("deciduous.ray")
 pytestmark = [pytest.mark.usefixtures("cluster"), pytest.mark.filterwarnings("ignore")]
@@ -91,6 +96,15 @@ class Scoring:
         return self.calls.read_text().splitlines()
 
 
+def command(*arguments: str) -> str:
+    """What a command prints, on standard output."""
+    from deciduous.cli.app import app
+
+    done = typer_testing.CliRunner().invoke(app, list(arguments))
+    assert done.exit_code == 0, done.output
+    return str(done.stdout)
+
+
 # -------------------------------------------------------------------------------------------------------------- tuning
 
 
@@ -140,7 +154,6 @@ def test_an_error_is_that_of_the_evaluation(tmp_path: Path) -> None:
     with free(1, 0, 0):
         for scoring, error, message in (
             (Scoring(tmp_path / "calls", not_a_number), InvalidInputError, "no score for 6 trees"),
-            (lambda *_: float("nan"), InvalidInputError, r"scoring gave nan for Setting\(n_estimators=6"),
             (lambda *_: {}["k"], KeyError, "^'k'$"),
         ):
             with pytest.raises(error, match=message) as raised:
@@ -177,3 +190,84 @@ def test_an_interrupted_search_stops_and_goes_on(tmp_path: Path) -> None:
     assert_same(tuned(scoring=whole, resume_from=tmp_path / "here.jsonl"), there)
     assert_same_lines(tmp_path / "here.jsonl", path)
     assert len(rest.pids) == len(whole.pids) - n_done
+
+
+def test_the_command_tells_the_same(tmp_path: Path) -> None:
+    X, y = make_classification(90, 3, n_informative=2, n_redundant=0, random_state=0)
+    lines = [f"{a},{b},{c},{label}" for (a, b, c), label in zip(X.tolist(), y.tolist(), strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,y", *lines]))
+    grid = ("--trees", "3", "--depth", "2", "--thresholds", "3", "--folds", "2", "--seed", "1")
+    tune = ("tune", str(tmp_path / "t.csv"), "--target", "y", *grid, "--json")
+    with free(1, 1, 1):
+        assert command(*tune, "--ray", "auto") == command(*tune)
+
+
+# --------------------------------------------------------------------------------------------------------- experiments
+
+
+def exact(runs: Runs) -> dict[str, Any]:
+    """The results without times."""
+    return {
+        record.unit.key: {name: its for name, its in record.result.items() if name not in ("deleting", "retraining")}
+        for record in runs
+        if record.result is not None
+    }
+
+
+def quietly(request: runner.Request, store: Store) -> None:
+    runner.run(request, store, lambda _: None, lambda _: None, lambda _: None)
+
+
+def test_an_experiment_has_the_same_results_as_without_a_cluster(tmp_path: Path) -> None:
+    request = runner.Request.checked(["exactness"], "smoke", ["synthetic"])
+    here = Store(tmp_path / "here.jsonl", "smoke")
+    quietly(request, here)
+    options = (
+        "--scale",
+        "smoke",
+        "--only",
+        "synthetic",
+        "--offline",
+        "--out",
+        str(tmp_path),
+        "--ray",
+        "auto",
+        "--json",
+    )
+    path = tmp_path / "smoke.jsonl"
+    with free(2, 2, 2):
+        command("experiment", "exactness", *options)
+        written = path.read_bytes()
+        command("experiment", "exactness", *options)
+    assert path.read_bytes() == written
+    there = Runs.read(path)
+    assert exact(there) == exact(here.runs)
+    assert len(exact(there)) == request.n_units
+    assert {record.n_beside for record in there} == {2}  # the nodes of the cluster are one machine
+    assert {record.machine for record in there} == {record.machine for record in here.runs}
+    page = report.as_html(there, SMOKE)
+    assert "11: up to 2 others may have run on the same machine at the same time" in page
+    assert "beside others" not in report.as_html(here.runs, SMOKE)
+    assert report.as_html(Runs(reversed(there.records)), SMOKE) == page
+
+
+def kill_one(_per_node: int, task: Task) -> runner.Outcome:
+    if task.option("case") == "vanish":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return runner.Outcome(1.0, {}, traceback="what it said\n")
+
+
+def test_a_unit_that_ends_its_process_is_noted_and_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("deciduous.ray.spreading.MOST_LOSSES", 0)
+    monkeypatch.setattr(runner, "_run_there", kill_one)
+    request = runner.Request.checked(["exactness"], "smoke", cluster=runner.Cluster("auto"))
+    store = Store(tmp_path / "smoke.jsonl", "smoke")
+    with free(2, 2, 2):
+        quietly(replace(request, datasets=()), store)
+    assert len(store.runs) == 7
+    (lost,) = store.runs.without_result()
+    assert lost.unit.options == {"case": "vanish"}
+    assert str(lost.reason).startswith("failed: WorkerLostError: A unit was lost")
+    assert capsys.readouterr().err.count("what it said") == 6

@@ -34,6 +34,12 @@ DataOption = Annotated[
 ]
 OnlyOption = Annotated[list[str] | None, typer.Option("--only", help="Only this data set. May be repeated.")]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Do not download missing data sets.")]
+PerNodeOption = Annotated[
+    int,
+    typer.Option(
+        "--per-node", min=1, help="With --ray: units on a machine at a time. More than one makes measured times unfair."
+    ),
+]
 DEFAULT_SCALE = Scale("small")
 DEFAULT_OUT = Path("deciduous-experiments")
 
@@ -52,9 +58,12 @@ def _command(experiments: Sequence[str]) -> Callable[..., None]:
         out: OutOption = DEFAULT_OUT,
         only: OnlyOption = None,
         offline: OfflineOption = False,
+        ray: options.RayAddress = None,
+        per_node: PerNodeOption = 1,
         as_json: JsonOption = False,
     ) -> None:
-        request = runner.Request.checked(experiments, scale.value, only or (), data, not offline)
+        cluster = None if ray is None else runner.Cluster(ray, per_node)
+        request = runner.Request.checked(experiments, scale.value, only or (), data, not offline, cluster)
         store = Store(results_path(out, scale.value), scale.value)
         _run_with_progress(request, store)
         path = report.write(store.runs, request.scale, out / f"{scale.value}.html")
@@ -161,6 +170,7 @@ def _run_with_progress(request: runner.Request, store: Store) -> None:
             progress.update(bar, description=str(unit)[:60].ljust(60))
 
         def on_end(record: Record) -> None:
+            on_start(record.unit)  # all begin together on a cluster
             if record.reason:
                 console.print(f"{record.unit}: {record.reason}", highlight=False, markup=False)
             if record.unit.experiment != runner.DATA:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from .claims import Verdict, claims, claims_table
+from .datasets import REGISTRY
 from .page import Section, Text, page
+from .protocols import PROTOCOLS
+from .runner import Request
 from .scales import Scale
 from .sections import sections
 from .sections.deletions import regression_table, speedup_table
@@ -26,10 +29,19 @@ def write(runs: Runs, scale: Scale, path: Path) -> Path:
 
 def as_html(runs: Runs, scale: Scale) -> str:
     """The whole page."""
+    runs = _in_planned_order(runs, scale)
     note = "A verdict is for this run, at this scale; what was scaled down from the paper's stands at the end."
     first = Section("claims", "claims", [Text(note, is_note=True), claims_table(runs)])
     rest = [data_section(runs), *sections(runs, scale), missing_section(runs), run_section(runs, scale)]
     return page(TITLE, [summary(runs, scale)], [first, *rest])
+
+
+def _in_planned_order(runs: Runs, scale: Scale) -> Runs:
+    """So that a report does not depend on the order in which units ended. What is not planned comes last."""
+    everything = Request.checked(list(PROTOCOLS), scale.name, list(REGISTRY))
+    units = [*everything.units_without_data(), *(unit for name in REGISTRY for unit in everything.units(name))]
+    places = {unit.key: place for place, unit in enumerate(units)}
+    return Runs(sorted(runs, key=lambda record: places.get(record.unit.key, len(places))))
 
 
 def summary(runs: Runs, scale: Scale) -> str:
@@ -45,6 +57,7 @@ def summary(runs: Runs, scale: Scale) -> str:
 
 def as_markdown(runs: Runs, scale: Scale) -> str:
     """Claims and the main tables for the documentation."""
+    runs = _in_planned_order(runs, scale)
     stability = fastest_table(runs.done("stability"))
     parts = [
         summary(runs, scale),

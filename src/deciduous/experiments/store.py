@@ -36,6 +36,21 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """Where a unit is run."""
+
+    machine: str
+    commit: str | None
+    version: str
+    n_beside: int | None = None  # other units that may run on the machine at the same time; None without a cluster
+
+    @classmethod
+    def here(cls) -> Surroundings:
+        """Those of this process."""
+        return cls(machine.summary(), machine.commit(), __version__)
+
+
+@dataclass(frozen=True)
 class Record:
     """A line of the file: a unit with its result, or why there is none."""
 
@@ -48,6 +63,7 @@ class Record:
     seconds: float
     result: dict[str, Any] | None = None
     reason: str | None = None
+    n_beside: int | None = None
 
     def as_line(self) -> str:
         """As JSON."""
@@ -77,8 +93,7 @@ class Store:
                 f"{path} holds a run of the scale {', '.join(others)}, not {scale}. Nothing was changed. Name another "
                 "folder with --out."
             )
-        self._machine = machine.summary()
-        self._commit = machine.commit()
+        self._here = Surroundings.here()
 
     def is_done(self, unit: Unit) -> bool:
         """Whether the unit has a result."""
@@ -86,13 +101,20 @@ class Store:
         return record is not None and record.result is not None
 
     def add(
-        self, unit: Unit, seconds: float, result: dict[str, Any] | None = None, reason: str | None = None
+        self,
+        unit: Unit,
+        seconds: float,
+        result: dict[str, Any] | None = None,
+        reason: str | None = None,
+        surroundings: Surroundings | None = None,
     ) -> Record:
-        """Keep a result, or why there is none; when this returns it is on the disk."""
+        """Keep a result, or why there is none; when this returns it is on the disk. Default surroundings: here."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         took = round(seconds, 3)
         kept = _rounded(result)  # as it will be read again, so that a report is the same then
-        record = Record(unit, self.scale, self._commit, __version__, self._machine, now, took, kept, reason)
+        its = surroundings or self._here
+        where = its.commit, its.version, its.machine
+        record = Record(unit, self.scale, *where, now, took, kept, reason, its.n_beside)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(record.as_line())

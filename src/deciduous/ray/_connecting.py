@@ -14,4 +14,4 @@ def connect(address: str | None) -> None:
     try:
         ray.init(address=address, log_to_driver=False)
     except (ConnectionError, ValueError) as error:
-        raise ClusterError(f"No Ray cluster answers at {address!r}: {error}") from error
+        raise ClusterError(f"There is no way to a Ray cluster at {address!r}: {error}") from error

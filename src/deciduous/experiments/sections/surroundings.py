@@ -71,6 +71,14 @@ def run_section(runs: Runs, scale: Scale) -> Section:
         ["when", f"{finished[0]} to {finished[-1]}" if finished else NOTHING],
         ["scale", f"{scale.name}. {scale.about}"],
     ]
+    if beside := [record.n_beside for record in runs if record.n_beside]:
+        rows.append(
+            [
+                "units beside others",
+                f"{len(beside):,}: up to {max(beside)} others may have run on the same machine at the same time, so "
+                "times of theirs may be too long",
+            ]
+        )
     parts: list[Part] = [Table("", ("", ""), rows, frozenset({0, 1}))]
     if scale.scaled_down:
         parts.append(Text("Scaled down from the paper's: " + "; ".join(scale.scaled_down) + "."))
