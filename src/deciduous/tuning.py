@@ -13,7 +13,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
@@ -289,8 +289,8 @@ def tune(
     drawn = {"seed": seed, "scoring": metric, "subsample": _digest(chosen), "cv": _digest(*chain(*folds))}
     journal = Journal.opened(resume_from, _header(template, _digest(rows, labels, columns.n_categories), drawn))
     judge = _Judge(searched, part, part_labels, folds, metric, scorer, seed)
-    evaluate = partial(_in_threads, judge, threads) if ray is None else _on_cluster(judge, ray)
-    with _progress_bar(progress) as stage:
+    evaluating = nullcontext(partial(_in_threads, judge, threads)) if ray is None else _on_cluster(judge, ray)
+    with evaluating as evaluate, _progress_bar(progress) as stage:
         search = _Search(len(folds), journal, evaluate, stage)
         search.run(grid)
         best = min(grid, key=lambda setting: _rank(search.row(setting)))
@@ -388,17 +388,17 @@ def _in_threads(judge: _Judge, n_threads: int, evaluations: Sequence[Evaluation]
     Parallel(n_jobs=n_threads, require="sharedmem")(delayed(evaluate)(evaluation) for evaluation in evaluations)
 
 
-def _on_cluster(judge: _Judge, address: str) -> Evaluate:
+@contextmanager
+def _on_cluster(judge: _Judge, address: str) -> Iterator[Evaluate]:
     from .ray.spreading import Spreader
 
-    spreader = Spreader(address, _Judge.score, judge)
+    with Spreader(address, _Judge.score, judge) as spreader:
 
-    def evaluate(evaluations: Sequence[Evaluation], keep: Keep) -> None:
-        with spreader.run(evaluations) as ended:
-            for evaluation, score in ended:
-                keep(evaluation, score())
+        def evaluate(evaluations: Sequence[Evaluation], keep: Keep) -> None:
+            for evaluation, score in spreader.run(evaluations):
+                keep(evaluation, score.result())
 
-    return evaluate
+        yield evaluate
 
 
 @dataclass(frozen=True)

@@ -183,12 +183,12 @@ def _spread(tasks: Sequence[Task], cluster: Cluster, store: Store, on_start: OnS
     from ..ray.spreading import Spreader
 
     there = [replace(task, folder=data_folder(task.folder).absolute()) for task in tasks]
-    with Spreader(cluster.address, _run_there, cluster.per_node, cluster.per_node).run(there) as ended:
-        for task in there:
-            on_start(task.unit)
-        for task, outcome in ended:
+    for task in there:
+        on_start(task.unit)
+    with Spreader(cluster.address, _run_there, cluster.per_node, cluster.per_node) as spreader:
+        for task, outcome in spreader.run(there):
             try:
-                its = outcome()
+                its = outcome.result()
             except ClusterError as error:  # it takes whatever process runs it with it
                 its = Outcome(0.0, reason=_failure(error))
             on_end(_kept(task, its, store))
