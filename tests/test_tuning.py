@@ -4,6 +4,7 @@ import builtins
 import doctest
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -540,6 +541,15 @@ def test_bad_argument_is_refused(change: dict[str, Any], message: str) -> None:
     """With a message that says which, and what it was."""
     with pytest.raises(InvalidInputError, match=message):
         tuned(**change)
+
+
+def test_search_on_a_cluster_without_ray_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else needs it."""
+    for name in [name for name in sys.modules if name.startswith("deciduous.ray")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ImportError, match=r"pip install 'deciduous\[ray\]'"):
+        tuned(ray="auto")
 
 
 def test_bad_data_or_estimator_is_refused() -> None:

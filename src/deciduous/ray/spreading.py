@@ -51,41 +51,28 @@ class Spreader(Generic[Shared, Unit, Result]):
 
     def run(self, units: Sequence[Unit]) -> Iterator[tuple[Unit, Future[Result]]]:
         """Run all units, and give each as it ends. One that is lost with its process, or machine, is run again."""
-        waiting, n_left = deque(range(len(units))), len(units)
-        losses = Counter[int | None]()
-        idle: list[Any] = []
-        for process in list(self._homes)[n_left:]:
-            self._end(process)
-        self._begin_missing(n_left)
-        running: dict[Any, tuple[Any, int | None]] = {its.begin.remote(): (its, None) for its in self._homes}
-        while n_left:
-            while waiting and idle:
-                process, number = idle.pop(), waiting.popleft()
-                running[process.run.remote(units[number])] = process, number
-            if not running:
-                raise ClusterError("No node of the cluster has a processor for units of work.")
-            call = ray.wait(list(running), num_returns=1)[0][0]
-            process, ended = running.pop(call)
-            future: Future[Result] = Future()
-            if lost := _settle(future, call):
-                losses[ended] += 1
-                self._end(process)
-                running |= {other.begin.remote(): (other, None) for other in self._begin_missing(n_left)}
-                if losses[ended] <= MOST_LOSSES:
-                    if ended is not None:
-                        waiting.appendleft(ended)
-                    continue
-                future.set_exception(
-                    WorkerLostError(f"A unit was lost with each of {losses[ended]} processes that ran it: {lost}")
-                )
+        for surplus in list(self._homes)[len(units) :]:
+            self._end(surplus)
+        self._begin_missing(len(units))
+        work = _Work(units, list(self._homes))
+        while work.n_left:
+            process, number, future = work.next_ended()
+            if (loss := _loss(future)) is None:
+                work.go_on(process)
             else:
-                idle.append(process)
-            if ended is None:
-                future.result()
-                losses[None] = 0
-                continue
-            n_left -= 1
-            yield units[ended], future
+                self._end(process)
+                work.welcome(self._begin_missing(work.n_left))
+                if work.put_back(number):
+                    continue
+                future = Future()
+                future.set_exception(
+                    WorkerLostError(f"Every process that was given this work was lost, lately: {loss}")
+                )
+            if number is None:
+                future.result()  # nothing, or why no process begins
+            else:
+                work.n_left -= 1
+                yield units[number], future
 
     def _begin_missing(self, n: int) -> list[Any]:
         """Begin processes until there are so many, or no room for more."""
@@ -111,6 +98,47 @@ class Spreader(Generic[Shared, Unit, Result]):
         ray.kill(process)
 
 
+class _Work:
+    """Units, by their numbers, and the processes that run them."""
+
+    def __init__(self, units: Sequence[Any], processes: Sequence[Any]) -> None:
+        self._units = units
+        self._waiting = deque(range(len(units)))
+        self._idle: list[Any] = []
+        self._calls: dict[Any, tuple[Any, int | None]] = {}  # a process, and the unit that it runs; None: it begins
+        self._losses = Counter[int | None]()
+        self.n_left = len(units)
+        self.welcome(processes)
+
+    def welcome(self, processes: Sequence[Any]) -> None:
+        """Give these processes units as soon as they are there."""
+        self._calls |= {process.begin.remote(): (process, None) for process in processes}
+
+    def next_ended(self) -> tuple[Any, int | None, Future[Any]]:
+        """Wait for any process: what it has ended, and what came of it."""
+        while self._waiting and self._idle:
+            process, number = self._idle.pop(), self._waiting.popleft()
+            self._calls[process.run.remote(self._units[number])] = process, number
+        if not self._calls:
+            raise ClusterError("No node of the cluster has a processor for units of work.")
+        call = ray.wait(list(self._calls), num_returns=1)[0][0]
+        process, ended = self._calls.pop(call)
+        return process, ended, _future_of(call)
+
+    def go_on(self, process: Any) -> None:
+        """Give this process units, as it has nothing to do."""
+        self._idle.append(process)
+        self._losses[None] = 0
+
+    def put_back(self, number: int | None) -> bool:
+        """Run a unit again, or begin a process again, that was lost; not if that has happened too often."""
+        self._losses[number] += 1
+        if self._losses[number] > MOST_LOSSES:
+            return False
+        self._waiting.extendleft([] if number is None else [number])
+        return True
+
+
 class _Process(Generic[Shared, Unit, Result]):
     """Runs units on the cluster, one after the other."""
 
@@ -132,17 +160,20 @@ def n_beside(per_node: int) -> int:
     return sum(_n_places(node, per_node) for node in nodes if node["NodeManagerHostname"] == machine) - 1
 
 
-def _settle(future: Future[Any], call: Any) -> RayError | None:
-    """Put into the future what a call returned or raised; the reason, if it was lost with its process."""
+def _future_of(call: Any) -> Future[Any]:
+    """What a call returned or raised."""
+    future: Future[Any] = Future()
     try:
         future.set_result(answer_of(call))
-    except RayError as error:
-        if not isinstance(error, RayTaskError):
-            return error
-        future.set_exception(error)
     except Exception as error:
         future.set_exception(error)
-    return None
+    return future
+
+
+def _loss(future: Future[Any]) -> RayError | None:
+    """Why the cluster lost what was run; None if it was run, even if it raised an error."""
+    error = future.exception()
+    return error if isinstance(error, RayError) and not isinstance(error, RayTaskError) else None
 
 
 def _nodes() -> list[Mapping[str, Any]]:
