@@ -143,7 +143,10 @@ def test_an_evaluation_that_is_lost_with_its_process_is_run_again(tmp_path: Path
 def test_an_evaluation_that_ends_every_process_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deciduous.ray.spreading.MOST_LOSSES", 1)
     scoring = Scoring(tmp_path / "calls", kill_all)
-    with free(1, 1, 0), pytest.raises(ray_forests.WorkerLostError, match="Every process that was given this was lost"):
+    with (
+        free(1, 1, 0),
+        pytest.raises(ray_forests.WorkerLostError, match="Every process that was given this work was lost"),
+    ):
         tuned(scoring=scoring, ray="auto", n_estimators=3, max_depth=1, n_thresholds=2, cv=2)
     assert 2 <= len(scoring.pids) <= 4
 

@@ -37,7 +37,7 @@ OfflineOption = Annotated[bool, typer.Option("--offline", help="Do not download 
 PerNodeOption = Annotated[
     int,
     typer.Option(
-        "--per-node", min=1, help="With --ray: units on a machine at a time. More than one makes measured times unfair."
+        "--per-node", min=1, help="With --ray: units on a node at a time. More than one makes measured times unfair."
     ),
 ]
 DEFAULT_SCALE = Scale("small")
