@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import ray
 
 from .errors import ClusterError
@@ -15,3 +18,9 @@ def connect(address: str | None) -> None:
         ray.init(address=address, log_to_driver=False)
     except (ConnectionError, ValueError) as error:
         raise ClusterError(f"There is no way to a Ray cluster at {address!r}: {error}") from error
+
+
+def nodes() -> list[Mapping[str, Any]]:
+    """Those that run something: the head of a cluster may have no processors for it."""
+    found: list[Mapping[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    return [node for node in found if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]

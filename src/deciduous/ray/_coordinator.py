@@ -66,7 +66,14 @@ class Coordinator:
     """Holds the forest."""
 
     def __init__(
-        self, task: str, folder: str, name: str, n_workers: int, patience: float, max_waiting: int, durable: bool
+        self,
+        task: str,
+        folder: str,
+        name: str,
+        n_workers: int,
+        patience: float,
+        max_waiting: int,
+        durable: bool,
     ) -> None:
         self._task, self._max_waiting, self._patience = task, max_waiting, patience
         self._store = RowStore(folder, name, durable=durable)

@@ -30,7 +30,7 @@ from ._sharded_core import Census
 from ._worker import Plan
 
 ROWS_PER_READ = 32_768
-BYTES_PER_RUN = 2**26  # of values: what a process has in memory at a time
+BYTES_PER_RUN = 2**24  # of values: what a process has in memory at a time, a few times over
 TASKS_PER_PROCESS = 4  # so that a slow one holds up nobody for long
 
 
@@ -71,9 +71,9 @@ def opened(name: str) -> Any:
     from pyarrow import fs, parquet
 
     if "://" not in name:
-        return parquet.ParquetFile(name)
+        return parquet.ParquetFile(name, memory_map=False, pre_buffer=False)
     system, path = fs.FileSystem.from_uri(name)
-    return parquet.ParquetFile(system.open_input_file(path))
+    return parquet.ParquetFile(system.open_input_file(path), pre_buffer=False)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Part:
     def batches(self, columns: list[str]) -> Iterator[Any]:
         """Its rows, some at a time."""
         its: Iterator[Any] = opened(self.path).iter_batches(
-            ROWS_PER_READ, row_groups=list(self.groups), columns=columns
+            ROWS_PER_READ, row_groups=list(self.groups), columns=columns, use_threads=False
         )
         return its
 

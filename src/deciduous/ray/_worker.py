@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import resource
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +22,7 @@ from .. import _core
 from .._state import params_from
 from .._targets import TargetScale
 from .._validation import class_keys
+from ._memory import limited_memory, own_memory
 from ._row_store import RowStore
 from ._rows import RowFormat, Rows
 from .errors import CancelledError, OutOfStepError
@@ -105,8 +106,10 @@ class Worker:
     Whatever is asked twice is done once: each change says which state it begins in and which one it leads to.
     """
 
-    def __init__(self, number: int, n_threads: int) -> None:
+    def __init__(self, number: int, n_threads: int, memory: int | None) -> None:
         self.number, self.n_threads = number, n_threads
+        self._memory = memory
+        self._peak_memory = 0
         self._core: _core.Forest | None = None
         self._moment: Moment | None = None
         self._trees = NO_TREES
@@ -122,7 +125,7 @@ class Worker:
 
     def load(self, plan: Plan, trees: tuple[int, int], folder: str, moment: Moment) -> str:
         """Read the rows from the store and grow these trees, unless that was done; the shard's digest."""
-        with self._lock:
+        with self._lock, self._limited():
             keys = class_keys(plan.classes)
             if self._moment != moment or self._trees != trees or not np.array_equal(self._keys, keys):
                 self._core = self._moment = self._last = None
@@ -135,6 +138,10 @@ class Worker:
                 self._core, self._moment = core, moment
             return self._digest()
 
+    def _limited(self) -> AbstractContextManager[None]:
+        taken = 0 if self._core is None else sum(_memory(self._core, self.n_threads))
+        return limited_memory(self._memory, taken)
+
     def _take(self, core: _core.Forest, rows: Rows, classes: NDArray[Any]) -> None:
         """Give a shard the rows that its trees need."""
         self._require_wanted()
@@ -144,7 +151,13 @@ class Worker:
 
     def _note_grown(self, n_trees: int) -> None:
         self._n_grown = n_trees
+        self._noted_memory()
         self._require_wanted()
+
+    def _noted_memory(self) -> int:
+        memory = own_memory()
+        self._peak_memory = max(self._peak_memory, memory)
+        return memory
 
     def _require_wanted(self) -> None:
         if self._loading is not None and self._loading == self._cancelled:
@@ -160,7 +173,7 @@ class Worker:
         self._n_waiting += 1
         begin = time.perf_counter()
         try:
-            with self._lock:
+            with self._lock, self._limited():
                 return self._applied(step)
         finally:
             self._n_waiting -= 1
@@ -248,8 +261,8 @@ class Worker:
             "trees_grown": self._n_grown,
             "rows": 0 if core is None else core.n_rows,
             "moment": self._moment,
-            "memory": _resident(),
-            "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "memory": self._noted_memory(),
+            "peak_memory": self._peak_memory,
             "queue": self._n_waiting,
             "last_latency": self._latencies[-1] if self._latencies else None,
             "median_latency": latencies[len(latencies) // 2] if latencies else None,
@@ -261,12 +274,6 @@ def _needed(core: _core.Forest, rows: Rows) -> Rows:
     """The rows that trees of the shard belong to."""
     needs = core.needs(rows.ids) > 0
     return rows if needs.all() else rows.taken(needs)
-
-
-def _resident() -> int:
-    """The bytes of memory that this process has."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _tree_arrays(core: _core.Forest, _: int, tree: int) -> SimpleNamespace:

@@ -23,13 +23,14 @@ from .._columns import encoded
 from .._container import write_atomically
 from .._forest import DareForest
 from .._progress import bar
+from .._validation import n_threads
 from ..errors import InvalidInputError
 from ..forest import DareForestClassifier
 from ..frozen import FrozenForestClassifier, FrozenForestRegressor
 from ..model_file import load
 from ..regressor import DareForestRegressor
 from ..reports import UpdateReport
-from ._connecting import connect
+from ._connecting import connect, nodes
 from ._coordinator import NAMESPACE, Coordinator, worker_name
 from ._parquet import FromFiles, files_named
 from ._predicting import View, predicted
@@ -70,6 +71,7 @@ PROPERTIES: tuple[str, ...] = (
 PROPERTIES += ("class_counts_", "class_weight_", "target_range_")
 CHANGES = ("add", "update", "rename_columns")
 OWN_PARAMETERS = {"n_workers": None, "address": None, "name": None, "folder": None, "durable": False}
+OWN_PARAMETERS |= {"worker_memory": None}
 
 
 def _with_own_parameters(base: type[DareForest]) -> inspect.Signature:
@@ -92,6 +94,7 @@ class RayForest(DareForest):
     name: str | None
     folder: str | os.PathLike[str] | None
     durable: bool
+    worker_memory: int | None
 
     # ------------------------------------------------------------------------------------------------------------ fit
 
@@ -168,7 +171,7 @@ class RayForest(DareForest):
         if self._coordinator is not None:
             return
         connect(self.address)
-        n_workers, n_threads = _room(self.n_workers, self.n_jobs)
+        n_workers, n_processors = _room(self.n_workers, self.n_jobs)
         name = secrets.token_hex(8) if self.name is None else self.name
         life: dict[str, Any] = {} if self.name is None else {"lifetime": "detached"}
         life |= {"namespace": NAMESPACE, "max_restarts": -1, "max_task_retries": 0}
@@ -177,8 +180,8 @@ class RayForest(DareForest):
         worker_kind = _remote(Worker, {"reads": 4, "status": 2})
         self._workers = [  # kept, as an actor ends when nobody holds it
             worker_kind.options(
-                name=worker_name(name, i), num_cpus=n_threads, scheduling_strategy="SPREAD", **life
-            ).remote(i, n_threads)
+                name=worker_name(name, i), num_cpus=n_processors, scheduling_strategy="SPREAD", **life
+            ).remote(i, n_processors, self.worker_memory)
             for i in range(n_workers)
         ]
         groups = {"changes": MOST_WAITING + 4, "reads": 8, "status": 2}
@@ -371,17 +374,15 @@ def _remote(kind: type, groups: dict[str, int]) -> Any:
 
 def _room(n_workers: Any, n_jobs: Any) -> tuple[int, int]:
     """How many workers, and the threads of each: without `n_workers`, one on each node, with all its processors."""
-    nodes = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
-    if n_workers is not None and (
-        isinstance(n_workers, bool) or not isinstance(n_workers, numbers.Integral) or n_workers < 1
-    ):
+    whole_number = isinstance(n_workers, numbers.Integral) and not isinstance(n_workers, bool)
+    if n_workers is not None and not (whole_number and n_workers >= 1):
         raise InvalidInputError(f"n_workers must be None or at least 1, but is {n_workers!r}.")
-    n_processors = int(min(node["Resources"].get("CPU", 1) for node in nodes))
+    n_threads(n_jobs)  # or raise
+    homes = nodes()
+    n_processors = min((int(node["Resources"]["CPU"]) for node in homes), default=1)
     if n_jobs is None:
-        n_threads = n_processors if n_workers is None else 1
-    else:
-        n_threads = n_jobs if n_jobs > 0 else max(1, n_processors + 1 + n_jobs)
-    return len(nodes) if n_workers is None else int(n_workers), max(1, n_threads)
+        n_jobs = -1 if n_workers is None else 1
+    return int(n_workers or max(1, len(homes))), n_jobs if n_jobs > 0 else max(1, n_processors + 1 + n_jobs)
 
 
 def _may_come_back(error: RayActorError) -> bool:

@@ -15,7 +15,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from ._connecting import connect
+from ._connecting import connect, nodes
 from ._team import answer_of
 from .errors import ClusterError, WorkerLostError
 
@@ -81,7 +81,7 @@ class Spreader(Generic[Shared, Unit, Result]):
 
     def _free_homes(self) -> list[str]:
         """The nodes with room for another process, once for each."""
-        room = Counter({str(node["NodeID"]): _n_places(node, self._per_node) for node in _nodes()})
+        room = Counter({str(node["NodeID"]): _n_places(node, self._per_node) for node in nodes()})
         if self._per_node is None:  # Ray itself finds a place, and may add nodes
             room = Counter({ANYWHERE: max(1, room.total())})
         return list((room - Counter(self._homes.values())).elements())
@@ -154,10 +154,10 @@ class _Process(Generic[Shared, Unit, Result]):
 
 def n_beside(per_node: int) -> int:
     """In a unit: how many other units may be running on the same machine, which can be several nodes of a cluster."""
-    nodes = _nodes()
+    present = nodes()
     own = ray.get_runtime_context().get_node_id()
-    machine = next(node["NodeManagerHostname"] for node in nodes if node["NodeID"] == own)
-    return sum(_n_places(node, per_node) for node in nodes if node["NodeManagerHostname"] == machine) - 1
+    machine = next(node["NodeManagerHostname"] for node in present if node["NodeID"] == own)
+    return sum(_n_places(node, per_node) for node in present if node["NodeManagerHostname"] == machine) - 1
 
 
 def _future_of(call: Any) -> Future[Any]:
@@ -174,12 +174,6 @@ def _loss(future: Future[Any]) -> RayError | None:
     """Why the cluster lost what was run; None if it was run, even if it raised an error."""
     error = future.exception()
     return error if isinstance(error, RayError) and not isinstance(error, RayTaskError) else None
-
-
-def _nodes() -> list[Mapping[str, Any]]:
-    """Those that run something: the head of a cluster may have no processors for it."""
-    found: list[Mapping[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
-    return [node for node in found if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
 
 
 def _n_places(node: Mapping[str, Any], per_node: int | None) -> int:
