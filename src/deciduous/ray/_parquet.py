@@ -24,7 +24,7 @@ from .._row_weights import END_OF_WEIGHTS, WHOLE, unit_of, weight_array
 from .._tasks import forest_class
 from ..errors import InvalidInputError
 from ._row_store import RowStore
-from ._rows import RowFormat, Rows
+from ._rows import RowFormat, Rows, canonical
 from ._sharded import Sharded
 from ._sharded_core import Census
 from ._worker import Plan
@@ -349,7 +349,7 @@ class Reader:
             is_regressor = scale is not None
             yield Rows(
                 checked.ids,
-                checked.rows,
+                canonical(checked.rows),
                 None if is_regressor else checked.labels,
                 np.ones(len(checked), np.uint32) if checked.weights is None else checked.weights,
                 scale.fixed(checked.labels) if is_regressor else None,

@@ -183,6 +183,13 @@ def _padded(data: bytes) -> bytes:
     return data + b" " * (-len(data) % ALIGNMENT)
 
 
+def canonical(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The values as the core has them: there is one zero, and one NaN."""
+    same = values + np.float32(0)
+    same[np.isnan(same)] = np.nan
+    return same
+
+
 def held_rows(core: Any, ids: NDArray[np.int64], classes: NDArray[Any], names: RowNames, is_regressor: bool) -> Rows:
     """Rows that a forest of the core holds, with their names."""
     held = core.rows(ids)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._targets import ONLY_CLASS
 from ..errors import InvalidInputError
 from ._row_store import Change, RowStore
-from ._rows import RowFormat, Rows
+from ._rows import RowFormat, Rows, canonical
 from ._team import Team
 from ._worker import NO_TREES, Cost, Moment, Plan, Step
 
@@ -128,7 +128,7 @@ class ShardedCore:
         is_regressor = self._plan.scale is not None
         return Rows(
             ids,
-            values,
+            canonical(values),
             None if is_regressor else self._arriving.classes()[codes],
             np.ones(len(ids), np.uint32) if weights is None else weights,
             (np.empty(0, np.int64) if targets is None else targets) if is_regressor else None,

@@ -193,7 +193,7 @@ class RayForest(DareForest):
 
     @classmethod
     def connect(cls, name: str, address: str | None = None) -> Self:
-        """Find a forest that was given a `name`, on a cluster that may have been left since."""
+        """Return the forest of the cluster that has this name. Another process may have made it."""
         connect(address)
         try:
             coordinator = ray.get_actor(f"{name}/coordinator", namespace=NAMESPACE)
@@ -444,14 +444,43 @@ def _forwarding(base: type[DareForest]) -> Callable[[type[Any]], type[Any]]:
 
 @_forwarding(DareForestClassifier)
 class RayForestClassifier(RayForest, DareForestClassifier):
-    """A `DareForestClassifier` whose trees are grown and kept by the workers of a Ray cluster."""
+    """A `DareForestClassifier` whose trees are grown and kept by the workers of a Ray cluster.
+
+    It is the same forest, with the same fingerprint and the same predictions, for any number of workers. It takes the
+    same parameters, and these:
+
+    Parameters
+    ----------
+    n_workers : int, default=None
+        Number of processes that share the trees. Default: one on each node of the cluster, with all its processors as
+        threads (or `n_jobs` of them), so that each node holds the rows once. With `n_workers`, `n_jobs` is 1 by default.
+    address : str, default=None
+        Address of the cluster, as `ray.init` takes it. Default: the cluster that this process is connected to, or one
+        that is started on this machine.
+    name : str, default=None
+        A name under which other processes find the forest with `connect`. Its processes then stay when this one ends,
+        until `shut_down`. Default: they end with this process.
+    folder : path, default=None
+        An empty folder for the rows, which all nodes must see. Processes that fail grow their trees again from what is
+        in it. Default: a temporary folder of this machine, which `shut_down` removes.
+    durable : bool, default=False
+        Whether changes wait until they are on the disk. Without, no process or node that fails loses anything, but the
+        machine with the folder may, if it loses power. Takes some milliseconds for each change.
+    worker_memory : int, default=None
+        The most bytes of memory that a worker may take for its rows and trees. What would take more raises `MemoryError`
+        and changes nothing. Default: no limit.
+    """
 
     _local_kind: ClassVar[type[DareForest]] = DareForestClassifier
 
 
 @_forwarding(DareForestRegressor)
 class RayForestRegressor(RayForest, DareForestRegressor):
-    """A `DareForestRegressor` whose trees are grown and kept by the workers of a Ray cluster."""
+    """A `DareForestRegressor` whose trees are grown and kept by the workers of a Ray cluster.
+
+    It takes the parameters of `DareForestRegressor`, and those that `RayForestClassifier` has beside. Quantiles and
+    intervals need all rows of a leaf in one place: ask `to_local()` for them.
+    """
 
     _local_kind: ClassVar[type[DareForest]] = DareForestRegressor
 
