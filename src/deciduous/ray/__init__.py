@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .errors import (
         CancelledError,
         ClusterError,
+        NoClusterError,
         OutOfStepError,
         QueueFullError,
         UnknownForestError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CancelledError",
     "ClusterError",
+    "NoClusterError",
     "OutOfStepError",
     "QueueFullError",
     "RayForestClassifier",

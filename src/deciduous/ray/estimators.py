@@ -28,6 +28,7 @@ from ..frozen import FrozenForestClassifier, FrozenForestRegressor
 from ..model_file import load
 from ..regressor import DareForestRegressor
 from ..reports import UpdateReport
+from ._connecting import join
 from ._coordinator import NAMESPACE, Coordinator, worker_name
 from ._predicting import View, predicted
 from ._team import answer_of
@@ -162,7 +163,7 @@ class RayForest(DareForest):
         """Start the processes of the forest on the cluster, unless they are there."""
         if self._coordinator is not None:
             return
-        _connect(self.address)
+        join(self.address)
         n_nodes = sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]
         n_workers = n_nodes if self.n_workers is None else self.n_workers
         if isinstance(n_workers, bool) or not isinstance(n_workers, int) or n_workers < 1:
@@ -190,7 +191,7 @@ class RayForest(DareForest):
     @classmethod
     def connect(cls, name: str, address: str | None = None) -> Self:
         """Find a forest that was given a `name`, on a cluster that may have been left since."""
-        _connect(address)
+        join(address)
         try:
             coordinator = ray.get_actor(f"{name}/coordinator", namespace=NAMESPACE)
         except ValueError:
@@ -334,11 +335,6 @@ def _remote(kind: type, groups: dict[str, int]) -> Any:
     """A kind of actor, with so many threads for each group of its methods."""
     decorate: Any = ray.remote
     return decorate(concurrency_groups=groups)(kind)
-
-
-def _connect(address: str | None) -> None:
-    if not ray.is_initialized():
-        ray.init(address=address, log_to_driver=False)
 
 
 def _may_come_back(error: RayActorError) -> bool:
