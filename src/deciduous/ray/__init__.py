@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         UnknownForestError,
         WorkerLostError,
     )
-    from .estimators import RayForestClassifier, RayForestRegressor
+    from .estimators import RayForestClassifier, RayForestRegressor, connect
 
 __all__ = [
     "CancelledError",
@@ -32,9 +32,10 @@ __all__ = [
     "RayForestRegressor",
     "UnknownForestError",
     "WorkerLostError",
+    "connect",
 ]
 
-_HOMES = {name: "estimators" if name.startswith("Ray") else "errors" for name in __all__}
+_HOMES = {name: "errors" if name.endswith("Error") else "estimators" for name in __all__}
 
 if not TYPE_CHECKING:  # a worker that starts takes a part of this, and none of scikit-learn
     __getattr__ = found_when_asked(__name__, _HOMES)

@@ -157,9 +157,18 @@ class Coordinator:
                 return None
             with self._fitted().for_requests([request]):
                 try:
-                    return getattr(self._fitted(), name)(**arguments)
+                    result = getattr(self._fitted(), name)(**arguments)
+                    return None if isinstance(result, Sharded) else result
                 finally:
                     self._after_change()
+
+    @ray.method(concurrency_group="changes")
+    def set_params(self, parameters: dict[str, Any]) -> None:
+        """Set parameters of the estimator."""
+        with self._changing:
+            if self._forest is not None:
+                self._forest.set_params(**parameters)
+                self._describe()
 
     @ray.method(concurrency_group="changes")
     def delete(self, name: str, ids: Any, subjects: Any) -> UpdateReport:

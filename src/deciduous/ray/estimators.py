@@ -63,7 +63,7 @@ PROPERTIES: tuple[str, ...] = (
     "classes_",
 )
 PROPERTIES += ("class_counts_", "class_weight_", "target_range_")
-CHANGES = ("add", "update", "rename_columns")
+CHANGES = ("add", "update")
 OWN_PARAMETERS = {"n_workers": None, "address": None, "name": None, "folder": None}
 
 
@@ -191,12 +191,7 @@ class RayForest(DareForest):
     @classmethod
     def connect(cls, name: str, address: str | None = None) -> Self:
         """Find a forest that was given a `name`, on a cluster that may have been left since."""
-        join(address)
-        try:
-            coordinator = ray.get_actor(f"{name}/coordinator", namespace=NAMESPACE)
-        except ValueError:
-            raise UnknownForestError(name, ray.get_runtime_context().gcs_address) from None
-        task, parameters = answer_of(coordinator.describe_parameters.remote())
+        coordinator, task, parameters = _found(name, address)
         if task != cls._task:
             raise InvalidInputError(f"The forest {name!r} is for {task}, not for {cls._task}.")
         forest = cls(**parameters, name=name, address=address)
@@ -207,9 +202,11 @@ class RayForest(DareForest):
     @classmethod
     def from_local(cls, forest: DareForest, **own: Any) -> Self:
         """Bring a forest of this process to the cluster: the same parameters, rows and fingerprint."""
-        its = cls(**forest.get_params(deep=False), **own)
-        its._fit_there(FromLocal(forest.to_bytes()))
-        return its
+        return cls(**forest.get_params(deep=False), **own).bring(forest)
+
+    def bring(self, forest: DareForest) -> Self:
+        """Become the same forest as another one, of this process or of the cluster, in the place of the present one."""
+        return self._fit_there(FromLocal(forest.to_bytes()))
 
     def to_local(self) -> DareForest:
         """Return the forest as one of this process, with the same fingerprint."""
@@ -270,6 +267,19 @@ class RayForest(DareForest):
         ids, subjects = (list(given) if hasattr(given, "__next__") else given for given in (ids, subjects))
         report: UpdateReport = self._ask("delete", secrets.token_hex(16), ids, subjects)
         return report
+
+    def rename_columns(self, names: Sequence[str], categories: Sequence[Sequence[Any] | None] | None = None) -> Self:
+        """Rename the columns, and optionally their categories. Only the names change; the trees stay the same."""
+        self._change("rename_columns", {"names": names, "categories": categories})
+        self.categorical_features = self._ask("describe_parameters")[1]["categorical_features"]
+        return self
+
+    def set_params(self, **arguments: Any) -> Self:
+        """Set parameters of the estimator. They take effect at the next `fit`."""
+        super().set_params(**arguments)
+        if self._coordinator is not None:  # what does not define a forest is stored with it as it is set now
+            self._ask("set_params", self._local_parameters())
+        return self
 
     # ---------------------------------------------------------------------------------------------------- predictions
 
@@ -337,6 +347,16 @@ def _remote(kind: type, groups: dict[str, int]) -> Any:
     return decorate(concurrency_groups=groups)(kind)
 
 
+def _found(name: str, address: str | None) -> tuple[Any, str, dict[str, Any]]:
+    """The coordinator of the forest of this name, its task and its parameters."""
+    join(address)
+    try:
+        coordinator = ray.get_actor(f"{name}/coordinator", namespace=NAMESPACE)
+    except ValueError:
+        raise UnknownForestError(name, ray.get_runtime_context().gcs_address) from None
+    return coordinator, *answer_of(coordinator.describe_parameters.remote())
+
+
 def _may_come_back(error: RayActorError) -> bool:
     """Whether it makes sense to wait for an actor: it was not ended on purpose."""
     return "ray.kill" not in str(error)
@@ -401,6 +421,18 @@ class RayForestClassifier(RayForest, DareForestClassifier):
 
     _local_kind: ClassVar[type[DareForest]] = DareForestClassifier
 
+    def present_shares(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the classes that have rows, in ascending order, and their predicted probabilities.
+
+        Both belong to the same state of the forest.
+        """
+        while True:
+            before = self._refresh().moment
+            (labels, shares), counts = self._labelled_shares(X), self.class_counts_
+            if self._refresh().moment == before:
+                is_present = np.array([counts[label] > 0 for label in labels.tolist()])
+                return labels[is_present], shares[:, is_present]
+
 
 @_forwarding(DareForestRegressor)
 class RayForestRegressor(RayForest, DareForestRegressor):
@@ -410,3 +442,13 @@ class RayForestRegressor(RayForest, DareForestRegressor):
 
     def _quantiles(self, rows: Any, shares: Any) -> NDArray[np.float64]:  # noqa: ARG002
         raise InvalidInputError("Quantiles take the rows of all trees in one place: use `to_local()`.")
+
+
+KINDS: dict[str, type[RayForestClassifier | RayForestRegressor]] = {
+    its._task: its for its in (RayForestClassifier, RayForestRegressor)
+}
+
+
+def connect(name: str, address: str | None = None) -> RayForestClassifier | RayForestRegressor:
+    """Find the forest of this name on a cluster, whether it is for classes or for numbers."""
+    return KINDS[_found(name, address)[1]].connect(name, address)
