@@ -6,6 +6,7 @@ it, so that asking again, when an answer was lost, does nothing twice.
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import time
@@ -247,7 +248,7 @@ class Coordinator:
         """A method that changes nothing, or a property; between changes."""
         with self._changing:
             found = getattr(self._fitted(), name)
-            return found(**arguments) if callable(found) else found
+            return found(**arguments) if inspect.ismethod(found) else found
 
     @ray.method(concurrency_group="reads")
     def view(self) -> View:
