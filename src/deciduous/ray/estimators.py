@@ -9,7 +9,8 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from glob import glob
 from typing import Any, ClassVar, Self
 
@@ -191,7 +192,7 @@ class RayForest(DareForest):
     @classmethod
     def connect(cls, name: str, address: str | None = None) -> Self:
         """Find a forest that was given a `name`, on a cluster that may have been left since."""
-        coordinator, task, parameters = _found(name, address)
+        coordinator, task, parameters = found(name, address)
         if task != cls._task:
             raise InvalidInputError(f"The forest {name!r} is for {task}, not for {cls._task}.")
         forest = cls(**parameters, name=name, address=address)
@@ -290,6 +291,12 @@ class RayForest(DareForest):
         self._take(view)
         return view
 
+    @contextmanager
+    def _one_state(self) -> Iterator[None]:
+        """Each answer is of one moment; between two of them, others may change the forest."""
+        self._refresh()
+        yield
+
     def _take(self, view: View) -> None:
         self.__dict__.update(view.attributes)
         self._view = view
@@ -347,7 +354,7 @@ def _remote(kind: type, groups: dict[str, int]) -> Any:
     return decorate(concurrency_groups=groups)(kind)
 
 
-def _found(name: str, address: str | None) -> tuple[Any, str, dict[str, Any]]:
+def found(name: str, address: str | None) -> tuple[Any, str, dict[str, Any]]:
     """The coordinator of the forest of this name, its task and its parameters."""
     join(address)
     try:
@@ -451,4 +458,4 @@ KINDS: dict[str, type[RayForestClassifier | RayForestRegressor]] = {
 
 def connect(name: str, address: str | None = None) -> RayForestClassifier | RayForestRegressor:
     """Find the forest of this name on a cluster, whether it is for classes or for numbers."""
-    return KINDS[_found(name, address)[1]].connect(name, address)
+    return KINDS[found(name, address)[1]].connect(name, address)
