@@ -7,6 +7,7 @@ carries it out, and taken out when all have: whoever finds one completes it. Wha
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ STATE, DESCRIPTION = "state", "description"
 NEW, PART = ".new", ".part"
 NO_TREES = (0, 0)
 MOST_FILES_KEPT = 256
+GENERATION = re.compile("[0-9a-f]{16}")  # folders with other names are not ours
 
 
 @dataclass
@@ -185,7 +187,7 @@ class RowStore:
 
     def _remove_others(self) -> None:
         for other in self.folder.iterdir():
-            if other.is_dir() and other != self._place:
+            if GENERATION.fullmatch(other.name) and other != self._place:
                 shutil.rmtree(other, ignore_errors=True)
 
     def describe(self, sections: dict[str, Section]) -> None:
