@@ -126,7 +126,8 @@ def refused(message: str, *arguments: object, code: int = 3) -> None:
     assert message in " ".join(result.output.split()), result.output
 
 
-def test_what_cannot_be_is_refused_before_anything_changes(home: Path, there: list[str]) -> None:
+@pytest.mark.usefixtures("home")
+def test_what_cannot_be_is_refused_before_anything_changes(there: list[str]) -> None:
     train_here()
     before = Path("m.forest").read_bytes()
     run("freeze", "m.forest", "-o", "m.frozen")
@@ -143,7 +144,8 @@ def test_what_cannot_be_is_refused_before_anything_changes(home: Path, there: li
     assert Path("m.forest").read_bytes() == before
 
 
-def test_a_cluster_that_is_not_there_and_ray_that_is_not_installed(home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_a_cluster_that_is_not_there_and_ray_that_is_not_installed() -> None:
     """In processes of their own, as this one has joined a cluster."""
     train_here()
     before = Path("m.forest").read_bytes()
@@ -169,7 +171,8 @@ def parquet(table: pd.DataFrame) -> None:
     table.to_parquet("v.parquet", index=False)
 
 
-def test_workers_read_parquet_where_that_changes_nothing(home: Path, there: list[str]) -> None:  # noqa: ARG001
+@pytest.mark.usefixtures("home")
+def test_workers_read_parquet_where_that_changes_nothing(there: list[str]) -> None:
     """What they read gives the forest of the rows as this process reads them, and the same is told."""
     train = ["train", "v.parquet", "-t", "stay", *SMALL]
     numbers = visits()[["id", "age", "beds", "person_id", "stay"]].astype({"beds": "int32"})
@@ -200,7 +203,8 @@ def is_left_to_workers() -> bool:
         {"stay": ["long", "NA"] * 120},
     ],
 )
-def test_other_files_are_read_by_the_command(home: Path, change: dict[str, Any]) -> None:  # noqa: ARG001
+@pytest.mark.usefixtures("home")
+def test_other_files_are_read_by_the_command(change: dict[str, Any]) -> None:
     """As rules for values come into it."""
     parquet(visits()[["id", "age", "stay"]].assign(**change))
     assert not is_left_to_workers()

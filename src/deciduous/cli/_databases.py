@@ -41,7 +41,7 @@ def opened_live(folder: Path, url: str | None, cluster: Cluster | None = None) -
     from ..live import LiveForest
 
     _require_table(folder, url)
-    return LiveForest.open(folder, url=url, verbose=int(shows_bars()), **_where(cluster))
+    return LiveForest.open(folder, url=url, verbose=int(shows_bars()), **where(cluster))
 
 
 def connected_live(
@@ -52,10 +52,11 @@ def connected_live(
 
     if needs_table:
         _require_table(folder, url)
-    return connect(folder, url=url, verbose=int(shows_bars()), **_where(cluster))
+    return connect(folder, url=url, verbose=int(shows_bars()), **where(cluster))
 
 
-def _where(cluster: Cluster | None) -> dict[str, Any]:
+def where(cluster: Cluster | None) -> dict[str, Any]:
+    """What says to a live forest where it is to be while this process has it open."""
     return {} if cluster is None else {"ray": cluster.address, "n_workers": cluster.n_workers}
 
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ray.exceptions import RayActorError
 
 from .._columns import encoded
-from .._container import write_atomically
+from .._container import Section, write_atomically
 from .._forest import DareForest
 from .._progress import bar
 from ..errors import InvalidInputError
@@ -319,6 +319,12 @@ class RayForest(DareForest):
         return predictions
 
     # -------------------------------------------------------------------------------------------------------- storing
+
+    def _pieces(self) -> list[Section]:
+        return [self.to_bytes()]
+
+    def _as_stored(self) -> Self:
+        return self.bring(self)
 
     def save(self, path: str | os.PathLike[str], *, frozen: bool = False) -> None:
         """Save the forest with its rows to a file that `deciduous.load` reads. With `frozen`, leave out the rows."""
