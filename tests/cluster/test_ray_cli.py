@@ -116,7 +116,7 @@ def refused_beside_a_forest(home: Path, there: list[str]) -> None:
     refused("is not empty", *train, "-o", "cluster:other", "--folder", "rows")
     refused("leave out --out", "delete", CLINIC, "--ids", "103", "-o", "m2.forest", *there)
     refused("leave out --workers", "delete", CLINIC, "--ids", "103", "--workers", "3", *there)
-    refused("has no forest 'nobody'", "verify", "cluster:nobody", *there)
+    refused("no forest 'nobody'. `deciduous train -o cluster:NAME` leaves one", "verify", "cluster:nobody", *there)
     refused("hold the rows 99999", "delete", CLINIC, "--ids", "99999", *there)
 
 

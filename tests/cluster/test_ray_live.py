@@ -129,9 +129,10 @@ def test_a_sync_that_fails_leaves_the_record_as_it_was(
     with make_live(sqlite_database, folder, **there) as live:
         before = live.forest.fingerprint()
         sqlite_database.run("DELETE FROM patients WHERE id = 3")
-        with monkeypatch.context() as patched, pytest.raises(ZeroDivisionError):
+        with monkeypatch.context() as patched:
             patched.setattr(live._store, "commit", lambda *_, **__: 1 // 0)
-            live.sync()
+            with pytest.raises(ZeroDivisionError):
+                live.sync()
         assert places(folder) == []
         assert live.receipts()[-1].kind == "created"
         add_patients(sqlite_database, [3])
@@ -146,11 +147,13 @@ def test_what_cannot_be_is_refused_before_a_folder_is_made(sqlite_database: Data
     make_patients(sqlite_database, n_rows=30)
     with pytest.raises(InvalidInputError, match="give its address"):
         make_live(sqlite_database, folder, n_workers=2)
-    script = f"""
+    script = """
+import sys
 from deciduous.live import LiveForest
-LiveForest.create("{sqlite_database.url}", table="patients", id="id", target="age", folder="{folder}", ray="127.0.0.1:1")
+LiveForest.create(sys.argv[1], table="patients", id="id", target="age", folder=sys.argv[2], ray="127.0.0.1:1")
 """
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    command = [sys.executable, "-c", script, sqlite_database.url, str(folder)]
+    result = subprocess.run(command, capture_output=True, text=True)
     assert "NoClusterError: There is no Ray cluster at 127.0.0.1:1" in result.stderr
     assert not folder.exists()
 

@@ -76,7 +76,7 @@ def opened(model: Path, jobs: int = 1, cluster: Cluster | None = None, *, purpos
         yield forest
         return
     if isinstance(forest, FrozenForest):
-        raise InvalidInputError(f"{model} is frozen: it has no rows from which workers could grow trees. No --ray.")
+        raise InvalidInputError(f"{model} is frozen: it has no rows to grow trees from. Leave out --ray.")
     with cluster.for_a_while(forest) as there:
         with working(there, jobs):
             there.bring(forest)

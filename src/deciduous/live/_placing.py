@@ -63,10 +63,9 @@ class OnCluster(Place):
         gone = [(forest, rows) for forest, rows in self._made if forest is not kept]
         self._made = [(forest, rows) for forest, rows in self._made if forest is kept]
         for forest, rows in gone:
-            try:
+            with suppress(Exception):  # a cluster that is gone: the processes end with this one at the latest
                 forest.shut_down()
-            finally:
-                store.give_up_rows(rows)
+            store.give_up_rows(rows)
         if gone:
             with suppress(OSError):  # a process that is just ended may still write: whatever is done next tries again
                 store.tidy()
