@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import socket
 
@@ -18,6 +19,7 @@ def join(address: str | None) -> None:
     """Connect this process to the cluster at an address, unless it is connected to one."""
     if ray.is_initialized():
         return
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of a fit that Ctrl-C stopped, for one
     if address is not None and (found := HOST_AND_PORT.fullmatch(address)):
         _require_answer(address, found[1], int(found[2]))
     try:
