@@ -172,3 +172,4 @@ def test_commands(sqlite_database: Database, folder: Path, there: dict[str, Any]
     assert done("live", "erase", folder, "u-9")["request"]["state"] == "applied"
     assert done("verify", folder, *more)["outcome"] == done("live", "verify", folder)["outcome"] == "exact"
     assert run("live", "sync", folder, "--workers", 2).exit_code == 2
+    assert "leave out --folder" in run("verify", folder, *more, "--folder", folder.parent).output

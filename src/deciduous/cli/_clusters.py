@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._tasks import task_of
 from ..errors import InvalidInputError
+from ._output import warn
 
 if TYPE_CHECKING:
     from .._forest import DareForest
@@ -54,13 +55,12 @@ class Cluster:
     @contextmanager
     def for_a_while(self, forest: DareForest) -> Iterator[RayForest]:
         """An estimator with these parameters and with workers, which end when it is done; no row of it is left."""
-        rows = Path(tempfile.mkdtemp(prefix="deciduous-", dir=self.folder))
-        its = self._with_workers(forest, folder=rows)
-        try:
-            yield its
-        finally:
-            its.shut_down()
-            _remove(rows)
+        with _temporary_folder(self.folder) as rows:
+            its = self._with_workers(forest, folder=rows)
+            try:
+                yield its
+            finally:
+                its.shut_down()
 
     @contextmanager
     def for_good(self, forest: DareForest, name: str) -> Iterator[RayForest]:
@@ -111,11 +111,17 @@ def required(cluster: Cluster | None, model: Path) -> Cluster:
     return cluster
 
 
-def _remove(folder: Path) -> None:
-    """Remove a folder in which a process that is just ended may still be writing."""
-    for _ in range(TRIES_TO_REMOVE):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-        time.sleep(SECONDS_BETWEEN_TRIES)
-    raise InvalidInputError(f"The folder {folder} with the rows of the forest cannot be removed. Remove it.")
+@contextmanager
+def _temporary_folder(parent: Path | None) -> Iterator[Path]:
+    """A folder for a while, in which processes that have just ended may still be writing when it is removed."""
+    folder = Path(tempfile.mkdtemp(prefix="deciduous-", dir=parent))
+    try:
+        yield folder
+    finally:
+        for _ in range(TRIES_TO_REMOVE):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                break
+            time.sleep(SECONDS_BETWEEN_TRIES)
+        else:
+            warn(f"The folder {folder}, with the rows of the forest, cannot be removed. Remove it.")

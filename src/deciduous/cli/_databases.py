@@ -57,7 +57,11 @@ def connected_live(
 
 def where(cluster: Cluster | None) -> dict[str, Any]:
     """What says to a live forest where it is to be while this process has it open."""
-    return {} if cluster is None else {"ray": cluster.address, "n_workers": cluster.n_workers}
+    if cluster is None:
+        return {}
+    if cluster.folder is not None:
+        raise InvalidInputError("A live forest has the rows for workers in its own folder: leave out --folder.")
+    return {"ray": cluster.address, "n_workers": cluster.n_workers}
 
 
 def _require_table(folder: Path, url: str | None) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from .._targets import CLASSIFICATION, span_text
 from .._tasks import forest_class, settled_task, task_of
+from ..errors import InvalidInputError
 from . import _options as options
 from ._clusters import Cluster, home_name, required
 from ._csv import CsvForm
@@ -247,10 +248,15 @@ def _placed(estimator: Any, out: Path, cluster: Cluster | None) -> AbstractConte
 
 
 def _fit(forest: Any, rows: Rows) -> None:
-    if rows.file is not None:
-        forest.fit(rows.file, target=rows.roles.target, id=rows.roles.id, subject=rows.roles.subject)
-    else:
+    if rows.file is None:
         forest.fit(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
+        return
+    try:
+        forest.fit(rows.file, target=rows.roles.target, id=rows.roles.id, subject=rows.roles.subject)
+    except FileNotFoundError:
+        raise InvalidInputError(
+            f"{rows.file} is on this machine, but workers on others do not see it. Put it where all of them do."
+        ) from None
 
 
 def _targets_of(forest: Any) -> tuple[dict[str, Any], str]:
