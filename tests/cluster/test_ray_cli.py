@@ -186,6 +186,16 @@ def test_workers_read_parquet_where_that_changes_nothing(there: list[str]) -> No
         assert Path("r.forest").read_bytes() == Path("m.forest").read_bytes()
 
 
+@pytest.mark.usefixtures("home")
+def test_a_file_that_only_this_machine_sees_is_told(there: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fit(*_: Any, **__: Any) -> None:
+        raise FileNotFoundError("v.parquet")
+
+    monkeypatch.setattr(ray_forests.RayForestClassifier, "fit", fit)
+    parquet(visits()[["id", "age", "stay"]])
+    refused("workers on others do not see it", "train", "v.parquet", "-t", "stay", "-o", "r.forest", *there)
+
+
 def is_left_to_workers() -> bool:
     rows, _ = training_rows(source_of("v.parquet"), Asked(target="stay"), None, None, workers_read=True)
     assert len(rows) == len(rows.labels)
