@@ -15,7 +15,7 @@ import pytest
 import deciduous
 from deciduous.live import LiveForest
 
-HEAVY = ("sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "sqlalchemy", "joblib")
+HEAVY = ("sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "sqlalchemy", "joblib", "ray")
 
 
 def heavy_after(statement: str) -> list[str]:

@@ -164,12 +164,20 @@ class StorableForest(BaseEstimator):  # type: ignore[misc]
         if frozen:
             self.freeze().save(path)
             return
-        write_atomically(path, container(self._sections()))
+        write_atomically(path, self._pieces())
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` would write."""
         check_is_fitted(self)
-        return b"".join(container(self._sections()))
+        return b"".join(self._pieces())
+
+    def _pieces(self) -> list[Section]:
+        """The same bytes in pieces."""
+        return container(self._sections())
+
+    def _as_stored(self) -> Self:
+        """The same forest, as its bytes tell it."""
+        return self.from_bytes(self.to_bytes(), self.n_jobs, math.inf)
 
     @classmethod
     def from_bytes(

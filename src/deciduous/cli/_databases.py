@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInputError
+from ._clusters import Cluster
 from ._output import shows_bars
 
 if TYPE_CHECKING:
@@ -35,21 +36,32 @@ def is_live(path: Path) -> bool:
     return (path / "state.db").exists()
 
 
-def opened_live(folder: Path, url: str | None) -> LiveForest:
+def opened_live(folder: Path, url: str | None, cluster: Cluster | None = None) -> LiveForest:
     """A live forest that this process alone has open, with bars if somebody sees them."""
     from ..live import LiveForest
 
     _require_table(folder, url)
-    return LiveForest.open(folder, url=url, verbose=int(shows_bars()))
+    return LiveForest.open(folder, url=url, verbose=int(shows_bars()), **where(cluster))
 
 
-def connected_live(folder: Path, url: str | None, *, needs_table: bool = True) -> LiveForest | HandedOver:
+def connected_live(
+    folder: Path, url: str | None, cluster: Cluster | None = None, *, needs_table: bool = True
+) -> LiveForest | HandedOver:
     """A live forest, or the process that has it open, which does what is asked. Its record needs no table."""
     from ..live import connect
 
     if needs_table:
         _require_table(folder, url)
-    return connect(folder, url=url, verbose=int(shows_bars()))
+    return connect(folder, url=url, verbose=int(shows_bars()), **where(cluster))
+
+
+def where(cluster: Cluster | None) -> dict[str, Any]:
+    """What says to a live forest where it is to be while this process has it open."""
+    if cluster is None:
+        return {}
+    if cluster.folder is not None:
+        raise InvalidInputError("A live forest has the rows for workers in its own folder: leave out --folder.")
+    return {"ray": cluster.address, "n_workers": cluster.n_workers}
 
 
 def _require_table(folder: Path, url: str | None) -> None:

@@ -11,6 +11,7 @@ from ..errors import CorruptModelError
 from ._models import loaded, require_model
 
 if TYPE_CHECKING:
+    from .._forest import DareForest
     from .._stored import StoredForest, StoredFrozen
 
 SECRET = ("random_state", "verbose")
@@ -18,11 +19,23 @@ SECRET = ("random_state", "verbose")
 
 def described(path: Path) -> dict[str, Any]:
     """Rows, trees, columns, classes or targets, parameters and sizes. The seed is not told."""
+    with _named(path):
+        stored, meta = _stored_at(path)
+    return _told(stored, meta, "live" if path.is_dir() else "forest", _size_of(path))
+
+
+def described_at_home(forest: DareForest) -> dict[str, Any]:
+    """The same of a forest that lives on a cluster."""
+    from .._stored import read_stored
+
+    data = forest.to_bytes()
+    return _told(*read_stored(memoryview(data)), "cluster", len(data))
+
+
+def _told(stored: StoredForest | StoredFrozen, meta: dict[str, Any], kind: str, size: int) -> dict[str, Any]:
     from .._state import arguments_from, entry
     from .._stored import StoredForest, depth_and_leaves
 
-    with _named(path):
-        stored, meta = _stored_at(path)
     names = None if stored.column_names is None else stored.column_names.tolist()
     categories = {
         names[place] if names else f"x{place}": its.listed()
@@ -30,7 +43,7 @@ def described(path: Path) -> dict[str, Any]:
         if its is not None
     }
     common = {
-        "bytes": _size_of(path),
+        "bytes": size,
         "columns": names,
         "n_columns": len(stored.columns),
         "categories": categories,
@@ -44,7 +57,7 @@ def described(path: Path) -> dict[str, Any]:
     depth, n_leaves = depth_and_leaves(stored.core)
     use = stored.core.memory()
     return {
-        "kind": "live" if path.is_dir() else "forest",
+        "kind": kind,
         "n_rows": stored.core.n_rows,
         "n_trees": stored.core.n_trees,
         "depth": depth,

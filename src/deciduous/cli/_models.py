@@ -14,6 +14,7 @@ from uuid import UUID
 import typer
 
 from ..errors import FrozenForestError, InvalidInputError
+from ._clusters import Cluster, home_name, required
 from ._databases import is_live
 from ._output import note, shows_bars
 
@@ -56,14 +57,38 @@ def require_model(path: Path) -> None:
         raise InvalidInputError(f"There is no model {path}. `deciduous train` makes one.")
 
 
-def loaded_with_rows(path: Path, jobs: int, purpose: str) -> DareForest:
-    """The model in a file, which must have its training rows."""
+@contextmanager
+def opened(model: Path, jobs: int = 1, cluster: Cluster | None = None, *, purpose: str | None = None) -> Iterator[Any]:
+    """A model: of this process, brought to a cluster for this command, or at home there.
+
+    With a purpose, which is then told, it must have its training rows.
+    """
     from ..frozen import FrozenForest
 
-    forest = loaded(path, jobs)
-    if isinstance(forest, FrozenForest):
+    name = home_name(model)
+    if name is not None:
+        yield required(cluster, model).at_home(name)
+        return
+    forest = loaded(model, jobs)
+    if isinstance(forest, FrozenForest) and purpose is not None:
         raise FrozenForestError(purpose)
-    return forest
+    if cluster is None:
+        yield forest
+        return
+    if isinstance(forest, FrozenForest):
+        raise InvalidInputError(f"{model} is frozen: it has no rows to grow trees from. Leave out --ray.")
+    with cluster.for_a_while(forest) as there:
+        with working(there, jobs):
+            there.bring(forest)
+        yield there
+
+
+def keep(forest: Any, out: Path) -> bool:
+    """Write a model to its file, unless it lives on a cluster; whether there is a file."""
+    is_file = home_name(out) is None
+    if is_file:
+        forest.save(out)
+    return is_file
 
 
 if sys.platform == "win32":
@@ -105,6 +130,9 @@ else:
 def working(forest: Any, jobs: int) -> Iterator[None]:
     """Threads, and bars if somebody sees them, for a while: neither is to be stored with the model."""
     params = forest.get_params()
+    if params.get("name") is not None and forest.__sklearn_is_fitted__():
+        yield  # at home on a cluster, others work on it, too; its workers have their threads
+        return
     ours = {"n_jobs": jobs, "verbose": int(shows_bars())}
     forest.set_params(**{name: value for name, value in ours.items() if name in params})
     try:

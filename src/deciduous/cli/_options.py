@@ -12,6 +12,7 @@ import typer
 from .._targets import CLASSIFICATION, REGRESSION
 from .._tasks import AUTO, TASKS, parameters
 from ..errors import InvalidInputError
+from ._clusters import Cluster
 from ._rows import Asked
 
 ROWS = "Rows"
@@ -33,6 +34,11 @@ EncodingOption = Annotated[
 # Not looked at by Typer, to which a file that may not be read is wrong usage.
 ModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model file.")]
 AnyModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model file, or the folder of a live forest.")]
+ClusterModelArgument = Annotated[Path, typer.Argument(readable=False, help="A model file, or cluster:NAME with --ray.")]
+AnyClusterModelArgument = Annotated[
+    Path,
+    typer.Argument(readable=False, help="A model file, the folder of a live forest, or cluster:NAME with --ray."),
+]
 TableOption = Annotated[str | None, typer.Option("--table", help="Table or view to read from a database.")]
 QueryOption = Annotated[str | None, typer.Option("--query", help="SQL query to read from a database.")]
 
@@ -119,6 +125,33 @@ RayAddress = Annotated[
     str | None,
     typer.Option("--ray", metavar="ADDRESS", help="Address of a Ray cluster, such as auto or ray://head:10001."),
 ]
+
+
+RayOption = Annotated[
+    str | None,
+    typer.Option("--ray", metavar="ADDRESS", help="Work on the Ray cluster there, such as auto or head:6379."),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Workers of the forest on the cluster. Default: one for each machine."),
+]
+RowsFolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        readable=False,
+        help="Folder for the rows that all machines of the cluster see. Default: a temporary one on this machine.",
+    ),
+]
+
+
+def asked_cluster(ray: str | None, workers: int | None, folder: Path | None = None) -> Cluster | None:
+    """The cluster to work on, which this process then has joined; None if the work is done here."""
+    if ray is not None:
+        return Cluster.joined(ray, workers, folder)
+    if workers is not None or folder is not None:
+        raise typer.BadParameter("--workers and --folder are about a cluster: say which one with --ray.")
+    return None
 
 
 IdsOption = Annotated[str | None, typer.Option("--ids", help="Ids of rows, separated by commas.")]

@@ -43,6 +43,7 @@ WAYS_OUT = {
     "with task='regression'": "with --task regression",
     "use `DareForestRegressor`, which predicts numbers": "train with --task regression",
     "Give either `table`, the name of a table or view, or `query`.": "Say what to read: --table or --query.",
+    "Names are given by `fit`: `name=...`": "`deciduous train -o cluster:NAME` leaves one there",
     "`LiveForest.create` makes one": "`deciduous live create` makes one",
     "`install_capture` puts": "`deciduous live capture` puts",
     "`deciduous.live.read_record` reads receipts and requests": "`deciduous live receipts` and `live status` work",

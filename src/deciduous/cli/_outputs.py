@@ -16,12 +16,14 @@ from typer.main import get_command
 
 from .._container import require_replaceable
 from ..errors import InvalidInputError
+from ._clusters import AT_HOME, home_name
 from ._databases import is_live, sqlite_file
 from ._models import require_own_rows
 
 OUT = "out"
 CONTINUED = "resume"  # a file that is gone on with: it may be there, but it is still an output
 READ = ("data", "model", "ids_file", "folder", "url")
+TRAIN = "train"  # the command that leaves forests on a cluster
 IN_PLACE = ("delete", "add", "update")  # commands that write the model anew: replacing it is what they are for
 
 
@@ -73,6 +75,13 @@ def require_safe_outputs(command: str, given: Mapping[str, Any], *, is_forced: b
     if model is not None:
         require_own_rows(model)
     written = [Path(given[name]) for name in (OUT, CONTINUED) if given.get(name) is not None]
+    if model is not None and home_name(model) is not None:
+        if written:
+            raise InvalidInputError(f"{model} is changed where it is, on the cluster: leave out --out.")
+        return
+    if command != TRAIN and any(home_name(path) is not None for path in written):
+        raise InvalidInputError(f"Only `deciduous train` leaves forests on a cluster ({AT_HOME}…). Name a file.")
+    written = [path for path in written if home_name(path) is None]
     if model is not None and not written:
         written = [model]
     for place, path in enumerate(written):

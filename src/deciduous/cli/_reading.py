@@ -233,6 +233,11 @@ class _ArrowSource(File):
             yield stream.schema, iter(stream)
 
 
+def parquet_file(source: Source) -> str | None:
+    """The path of a Parquet file, which others may read as well; None of any other source."""
+    return source.name if isinstance(source, _ParquetSource) and source.content is None else None
+
+
 # ----------------------------------------------------------------------------------------------------------- databases
 
 

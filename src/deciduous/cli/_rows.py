@@ -20,7 +20,7 @@ from .._tasks import SeenNumbers, task_of
 from ..errors import InvalidInputError, shown
 from ._compact import Numbers, Texts, Whole
 from ._output import counted, note, warn
-from ._reading import Source, Terms, Types, columns_of, reading
+from ._reading import Source, Terms, Types, columns_of, parquet_file, reading
 from ._values import MisfitError, as_float32, is_number, is_time
 
 INDEX_NAMES = ("", "unnamed: 0", "__index_level_0__")  # what pandas makes of an index, in CSV and Parquet
@@ -29,6 +29,10 @@ TARGET_NAMES = ("target", "label", "class", "y", "outcome")
 SUBJECT_NAMES = ("subject", "subject_id", "person_id", "user_id", "patient_id", "customer_id")
 TOO_MANY = 100_000  # categories
 MANY_CLASSES = 100
+# Types of Parquet that others read to the same float32, labels or names as the rules for values do.
+PLAIN_NUMBERS = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "float", "double")
+PLAIN_LABELS = ("int64", "double", "bool", "string")
+PLAIN_NAMES = ("int64", "string")
 
 
 @dataclass(frozen=True)
@@ -74,19 +78,32 @@ class Rows:
     labels: NDArray[Any]  # or targets of a regression
     ids: Any = None
     subjects: Any = None
+    file: str | None = None  # of Parquet, with the columns to split on, if they were left to others
 
     def __len__(self) -> int:
         return len(self.labels)
 
 
 def training_rows(
-    source: Source, asked: Asked, task: str | None, target_range: tuple[float, float] | None
+    source: Source,
+    asked: Asked,
+    task: str | None,
+    target_range: tuple[float, float] | None,
+    *,
+    workers_read: bool = False,
 ) -> tuple[Rows, str]:
-    """All rows of a source, to train on, and the task, which is guessed if none is given. Says what was guessed."""
+    """All rows of a source, to train on, and the task, which is guessed if none is given. Says what was guessed.
+
+    With `workers_read`, the columns to split on are left to the workers of a cluster, if these get the same from them.
+    """
     types = columns_of(source)
     asked.require_known(types, source.name)
     roles = _guessed_roles(types, asked, source.name)
     wanted, left_out = _types_to_read(types, roles, asked, task)
+    unread: list[str] = []
+    if workers_read and not left_out and _are_plain(source, wanted, roles):
+        unread = [name for name in wanted if name not in roles.named]
+        wanted = {name: wanted[name] for name in wanted if name in roles.named}
     scale = ANY_TARGET if target_range is None else TargetScale.of_range(*target_range)
     spelled = spelled_types(types, [name for name in wanted if name in asked.categorical])
     while True:
@@ -97,12 +114,15 @@ def training_rows(
         except MisfitError as misfit:  # text after numbers: begin again, with a type that takes both
             if spelled.pop(misfit.column, None) is None:
                 wanted = {**wanted, misfit.column: _wider(wanted[misfit.column], misfit, roles, task, source.name)}
+    if unread and collected.n_without_label:  # workers do not leave rows out
+        return training_rows(source, asked, task, target_range)
     left_out |= collected.left_out
-    if not collected.columns:
+    if not collected.columns and not unread:
         raise InvalidInputError(f"{source.name} has no column to split on beside {shown(filter(None, roles.named))}.")
     _say_roles(roles, asked, "they are numbered 0, 1, 2, …")
-    _say_columns(collected, left_out)
+    _say_columns(collected, left_out, len(unread))
     rows = collected.rows(roles)
+    rows.file = parquet_file(source) if unread else None
     guessed = task or _guessed_task(rows)
     _say_unlabelled(collected, guessed)
     rows.labels = _for_task(rows, guessed)
@@ -256,9 +276,9 @@ def warn_of_labels(target: str, values: NDArray[Any], n_rows: int, task: str) ->
         )
 
 
-def _say_columns(collected: _Collected, left_out: dict[str, str]) -> None:
+def _say_columns(collected: _Collected, left_out: dict[str, str], n_unread: int) -> None:
     texts = [f"{name} ({len(its)})" for name, its in collected.columns.items() if isinstance(its, Texts)]
-    n_numbers = len(collected.columns) - len(texts)
+    n_numbers = len(collected.columns) - len(texts) + n_unread
     note(f"Guessed: {counted(n_numbers, 'column')} of numbers, {len(texts)} of categories" + _listed(texts) + ".")
     for name, reason in left_out.items():
         note(f"Left out: {name!r}, {reason}.")
@@ -301,6 +321,23 @@ def _types_to_read(types: Types, roles: Roles, asked: Asked, task: str | None) -
         else:
             left_out[name] = f"which holds values of the type {kind}: neither numbers nor text"
     return wanted, left_out
+
+
+def _are_plain(source: Source, wanted: Types, roles: Roles) -> bool:
+    """Whether all columns are in a file of Parquet, and of types that make the rules for values superfluous."""
+    import pyarrow as pa
+
+    if parquet_file(source) is None:
+        return False
+    held = {name: str(kind).removeprefix("large_") for name, kind in source.types().items()}
+    features = [name for name in wanted if name not in roles.named]
+    names = [name for name in (roles.id, roles.subject) if name is not None]
+    return (
+        all(held[name] in PLAIN_NUMBERS and pa.types.is_floating(wanted[name]) for name in features)
+        and all(held[name] in PLAIN_NAMES and held[name] == str(wanted[name]) for name in names)
+        and held[roles.target] in PLAIN_LABELS
+        and held[roles.target] == str(wanted[roles.target])
+    )
 
 
 def feature_types(forest: Any, types: Types, asked: Asked, where: str) -> dict[str, Any]:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import typer
 
+from ._clusters import Cluster
 from ._databases import connected_live
 from ._output import CHECK_FAILED, STALE, counted, present, with_commands
 
 
-def verify_live(folder: Path, url: str | None, as_json: bool) -> None:
+def verify_live(folder: Path, url: str | None, as_json: bool, cluster: Cluster | None = None) -> None:
     """Verify a live forest: its record, and the forest against the table."""
     begin = time.perf_counter()
-    with connected_live(folder, url) as live:
+    with connected_live(folder, url, cluster) as live:
         report = live.verify()
         n_rows = live.status()["n_rows"]
     seconds = time.perf_counter() - begin

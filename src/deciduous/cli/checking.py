@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +12,9 @@ import typer
 
 from ..errors import shown
 from . import _options as options
-from ._describing import described
-from ._models import chosen_rows, loaded_with_rows, require_rows_inside, working
+from ._clusters import home_name
+from ._describing import described, described_at_home
+from ._models import chosen_rows, opened, require_rows_inside, working
 from ._output import CHECK_FAILED, JsonOption, counted, present, present_table, size_text
 from ._outputs import App
 from ._verifying import present_verification, verify_live
@@ -27,12 +29,16 @@ app = App()
 @app.command(
     epilog=options.examples(
         "deciduous verify patients.forest",
+        "deciduous verify cluster:clinic --ray head:6379",
         "deciduous verify clinic.forest --json     # a live forest: also its receipts, and against the table",
     )
 )
 def verify(
-    model: options.AnyModelArgument,
+    model: options.AnyClusterModelArgument,
     url: Annotated[str | None, typer.Option("--url", help="Database URL of a live forest, if it has moved.")] = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
+    folder: options.RowsFolderOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,16 +46,18 @@ def verify(
 
     A live forest is retrained from its table, and the chain of its receipts is checked as well.
     """
+    cluster = options.asked_cluster(ray, workers, folder)
     if model.is_dir():
-        verify_live(model, url, as_json)
+        verify_live(model, url, as_json, cluster)
         return
-    forest = loaded_with_rows(model, jobs, "verify")
-    begin = time.perf_counter()  # without loading
-    with working(forest, jobs):
-        report = forest.verify()
+    with opened(model, jobs, cluster, purpose="verify") as forest:
+        begin = time.perf_counter()  # without loading
+        with working(forest, jobs):
+            report = forest.verify()
+        seconds = time.perf_counter() - begin
+        n_rows = forest.n_rows_
     outcome = "exact" if report.problem is None else "broken"
-    seconds = time.perf_counter() - begin
-    present_verification(model, outcome, report.problem, report.fingerprint, forest.n_rows_, seconds, as_json)
+    present_verification(model, outcome, report.problem, report.fingerprint, n_rows, seconds, as_json)
 
 
 @app.command(
@@ -59,10 +67,11 @@ def verify(
         "deciduous inspect patients.forest --importances --json",
         "deciduous inspect patients.forest --check",
         "deciduous inspect patients.forest --ids",
+        "deciduous inspect cluster:clinic --ray head:6379",
     )
 )
 def inspect(
-    model: options.AnyModelArgument,
+    model: options.AnyClusterModelArgument,
     tree: Annotated[int | None, typer.Option("--tree", min=0, help="Show a tree as text.")] = None,
     max_depth: Annotated[
         int | None, typer.Option("--max-depth", min=0, help="Depth to which the tree is shown.")
@@ -72,6 +81,7 @@ def inspect(
     check: Annotated[
         bool, typer.Option("--check", help="Recompute all statistics; exit with 1 if one is wrong.")
     ] = False,
+    ray: options.RayOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what is in a model: rows, trees, columns, classes, parameters, sizes. The seed is not shown.
@@ -80,20 +90,25 @@ def inspect(
     """
     if ids and not as_json and (tree is not None or importances or check):
         raise typer.BadParameter("--ids prints ids alone, for other programs. With --json it goes with other options.")
-    needs_estimator = tree is not None or importances or ids or check
-    forest: Any = loaded_with_rows(model, 1, "tree_view") if needs_estimator else None
-    result = {"model": str(model), **described(model)}
-    if tree is not None:
-        from ..pictures import export_text
+    is_at_home = home_name(model) is not None
+    needs_estimator = tree is not None or importances or ids or check or is_at_home
+    cluster = options.asked_cluster(ray, None)
+    needed: AbstractContextManager[Any] = nullcontext()
+    if needs_estimator:
+        needed = opened(model, cluster=cluster, purpose="tree_view")
+    with needed as forest:
+        result = {"model": str(model), **(described_at_home(forest) if is_at_home else described(model))}
+        if tree is not None:
+            from ..pictures import export_text
 
-        result["tree"] = export_text(forest, tree, max_depth=max_depth)
-    if importances:
-        names = result["columns"] or [f"x{i}" for i in range(forest.n_features_in_)]
-        result["importances"] = dict(zip(names, forest.feature_importances_.tolist(), strict=True))
-    if check:
-        result["problem"] = forest.check().problem
-    if ids:
-        result["ids"] = forest.ids_.tolist()
+            result["tree"] = export_text(forest, tree, max_depth=max_depth)
+        if importances:
+            names = result["columns"] or [f"x{i}" for i in range(forest.n_features_in_)]
+            result["importances"] = dict(zip(names, forest.feature_importances_.tolist(), strict=True))
+        if check:
+            result["problem"] = forest.check().problem
+        if ids:
+            result["ids"] = forest.ids_.tolist()
     if as_json:
         present(True, result)
     elif ids:
@@ -137,12 +152,13 @@ def _in_words(name: str, value: Any) -> str:
     )
 )
 def rows(
-    model: options.ModelArgument,
+    model: options.ClusterModelArgument,
     ids: options.IdsOption = None,
     ids_file: options.IdsFileOption = None,
     subject: options.SubjectsOption = None,
     out: TableOutOption = None,
     format: FormatOption = None,
+    ray: options.RayOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print training rows as the model stores them, for example to answer an access request.
@@ -151,8 +167,8 @@ def rows(
     """
     require_rows_inside(model)
     asked, chosen = chosen_rows(ids, ids_file, subject), chosen_format(out, format, as_json)
-    forest = loaded_with_rows(model, 1, "rows")
-    held = forest.rows(**asked.of(forest))
+    with opened(model, cluster=options.asked_cluster(ray, None), purpose="rows") as forest:
+        held = forest.rows(**asked.of(forest))
     with writing(out, chosen) as write:
         write(_as_batch(held))
     if out is not None:

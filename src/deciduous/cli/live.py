@@ -13,7 +13,7 @@ from .._targets import CLASSIFICATION
 from .._tasks import settled_task
 from ..errors import DeciduousError
 from . import _options as options
-from ._databases import connected_live, opened_live, require_database
+from ._databases import connected_live, opened_live, require_database, where
 from ._output import JsonOption, counted, note, present, present_table, shows_bars, with_commands
 from ._outputs import App
 from ._rows import say_task, warn_of_labels
@@ -65,10 +65,16 @@ def create(
     target_range: options.TargetRangeOption = None,
     set_: options.SetOption = None,
     seed: options.SeedOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a forest on a table, and store it in a folder. From then on it can follow the table."""
+    """Train a forest on a table, and store it in a folder. From then on it can follow the table.
+
+    With --ray, the workers of a cluster grow the trees, and the forest is the same. That is for this command alone: say
+    it again to sync there.
+    """
     from ..live import LiveForest
 
     params = {
@@ -82,6 +88,7 @@ def create(
         **options.other_params(set_, target_range),
     }
     is_guessed = settled_task(task, params) is None
+    cluster = options.asked_cluster(ray, workers)
     require_database(url, "A live forest follows one that is there.")
     live = LiveForest.create(
         url,
@@ -96,6 +103,7 @@ def create(
         task=task,
         capture=capture,
         verbose=int(shows_bars()),
+        **where(cluster),
     )
     with live:
         result = {"folder": str(folder), **live.status(), "columns": live.columns}
@@ -116,6 +124,7 @@ def create(
 @app.command(
     epilog=options.examples(
         "deciduous live sync clinic.forest",
+        "deciduous live sync clinic.forest --ray head:6379",
         "deciduous live sync clinic.forest --compare     # after a restored backup, or other ways around triggers",
     )
 )
@@ -125,13 +134,15 @@ def sync(
         bool, typer.Option("--compare", help="Compare the whole table, even if triggers recorded changes.")
     ] = False,
     url: UrlOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Apply all changes to the table since the last sync.
 
     If another process has the folder open, that process does the work.
     """
-    with connected_live(folder, url) as live:
+    with connected_live(folder, url, options.asked_cluster(ray, workers)) as live:
         report = live.sync(compare=compare)
         _show_sync(report, as_json)
 
@@ -139,13 +150,19 @@ def sync(
 @app.command(
     epilog=options.examples("deciduous live verify clinic.forest", "deciduous live verify clinic.forest --json")
 )
-def verify(folder: FolderArgument, url: UrlOption = None, as_json: JsonOption = False) -> None:
+def verify(
+    folder: FolderArgument,
+    url: UrlOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Check the receipts, retrain from the table, and compare every byte, as `deciduous verify` does.
 
     Exits with 1 if something is wrong, and with 5 if the table has changed since the last sync. In that case, sync
     first.
     """
-    verify_live(folder, url, as_json)
+    verify_live(folder, url, as_json, options.asked_cluster(ray, workers))
 
 
 @app.command(
@@ -158,6 +175,8 @@ def watch(
     folder: FolderArgument,
     every: Annotated[float, typer.Option("--every", min=0.01, help="Seconds between checks of the database.")] = 5,
     url: UrlOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Sync whenever the table changes, until Ctrl-C. Prints a line for each sync that found changes.
@@ -166,7 +185,7 @@ def watch(
     seconds.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
-    with opened_live(folder, url) as live:
+    with opened_live(folder, url, options.asked_cluster(ray, workers)) as live:
         try:
             for number, report in enumerate(live.watch(every, on_trouble=_show_trouble)):
                 if report.receipts or number == 0:
@@ -189,13 +208,15 @@ def erase(
     due_days: DueOption = 30,
     vacuum: Annotated[bool, typer.Option("--vacuum/--no-vacuum", help="Rewrite the SQLite file.")] = True,
     url: UrlOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Delete all rows of a subject from the table, and sync.
 
     If another process has the folder open, that process does the work.
     """
-    with connected_live(folder, url) as live:
+    with connected_live(folder, url, options.asked_cluster(ray, workers)) as live:
         report = live.erase(subject, idempotency_key=key, due_days=due_days, vacuum=vacuum)
     request = report.request
     result = {

@@ -13,7 +13,7 @@ from .._tasks import task_of
 from ..errors import FrozenForestError, InvalidInputError
 from . import _options as options
 from ._csv import CsvForm
-from ._models import loaded, working
+from ._models import opened, working
 from ._output import JsonOption, counted, note, present
 from ._outputs import App
 from ._reading import Source, Terms, columns_of, reading, source_of
@@ -44,10 +44,11 @@ Columns = Callable[[Any], dict[str, Any]]  # of rows, by their titles
         "deciduous predict patients.frozen sqlite:///clinic.db --table patients --format jsonl",
         "deciduous predict houses.forest new.csv --quantiles 0.05,0.5,0.95",
         "deciduous predict houses.forest new.csv --interval 0.9",
+        "deciduous predict cluster:clinic new.csv --ray head:6379",
     )
 )
 def predict(
-    model: options.AnyModelArgument,
+    model: options.AnyClusterModelArgument,
     data: options.DataArgument,
     out: TableOutOption = None,
     format: FormatOption = None,
@@ -66,6 +67,9 @@ def predict(
     sep: options.SepOption = None,
     decimal: options.DecimalOption = None,
     encoding: options.EncodingOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
+    folder: options.RowsFolderOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
@@ -77,14 +81,15 @@ def predict(
     chosen, shares = chosen_format(out, format, as_json), _shares(quantiles)
     if interval is not None and not 0 < interval < 1:
         raise typer.BadParameter(f"--interval takes a number between 0 and 1, such as 0.9, but got {interval:g}.")
-    forest = loaded(model, jobs)
-    more = _columns_beside(forest, proba, shares, interval)
     source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
-    with working(forest, jobs), writing(out, chosen) as write:
-        n_rows = 0
-        for predictions in _predictions(forest, source, Asked(id=id), more):
-            write(predictions)
-            n_rows += predictions.num_rows
+    cluster = options.asked_cluster(ray, workers, folder)
+    with opened(model, jobs, cluster) as forest:
+        more = _columns_beside(forest, proba, shares, interval)
+        with working(forest, jobs), writing(out, chosen) as write:
+            n_rows = 0
+            for predictions in _predictions(forest, source, Asked(id=id), more):
+                write(predictions)
+                n_rows += predictions.num_rows
     if out is not None:
         result = {"model": str(model), "out": str(out), "format": chosen.value, "n_rows": n_rows}
         present(as_json, result, f"Wrote {counted(n_rows, 'prediction')} to {out}.")

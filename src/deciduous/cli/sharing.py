@@ -10,7 +10,7 @@ import typer
 
 from .._container import write_atomically
 from . import _options as options
-from ._models import loaded, loaded_with_rows
+from ._models import opened
 from ._output import JsonOption, counted, present, size_text
 from ._outputs import App
 
@@ -30,13 +30,21 @@ class Format(StrEnum):
 SUFFIXES = {".onnx": Format.onnx, ".tl": Format.treelite, ".treelite": Format.treelite, ".txt": Format.text}
 
 
-@app.command(epilog=options.examples("deciduous freeze patients.forest -o patients.frozen"))
-def freeze(model: options.AnyModelArgument, out: OutOption, as_json: JsonOption = False) -> None:
+@app.command(
+    epilog=options.examples(
+        "deciduous freeze patients.forest -o patients.frozen",
+        "deciduous freeze cluster:clinic --ray head:6379 -o clinic.frozen",
+    )
+)
+def freeze(
+    model: options.AnyClusterModelArgument, out: OutOption, ray: options.RayOption = None, as_json: JsonOption = False
+) -> None:
     """Write a model that can only predict. It holds no training rows, ids, counts or seed.
 
     Deleting rows from the original model does not change the frozen one: freeze again.
     """
-    frozen = loaded_with_rows(model, 1, "freeze").freeze()
+    with opened(model, cluster=options.asked_cluster(ray, None), purpose="freeze") as forest:
+        frozen = forest.freeze()
     frozen.save(out)
     size = frozen.memory_usage()
     result = {
@@ -78,8 +86,8 @@ def export(
     if chosen is None:
         raise typer.BadParameter(f"Say what to export to {out} with --format: onnx, treelite or text.")
     # Text tells of rows at each node; the others are of what predicts, which a frozen forest is, too.
-    forest = loaded_with_rows(model, 1, "tree_view") if chosen is Format.text else loaded(model)
-    content = _content(forest, chosen)
+    with opened(model, purpose="tree_view" if chosen is Format.text else None) as forest:
+        content = _content(forest, chosen)
     write_atomically(out, [content])
     result = {"model": str(model), "out": str(out), "format": chosen.value, "bytes": len(content)}
     present(as_json, result, f"Wrote {out} ({chosen.value}, {size_text(len(content))}).")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,9 +11,11 @@ import typer
 
 from .._targets import CLASSIFICATION, span_text
 from .._tasks import forest_class, settled_task, task_of
+from ..errors import InvalidInputError
 from . import _options as options
+from ._clusters import Cluster, home_name, required
 from ._csv import CsvForm
-from ._models import changing, working
+from ._models import changing, keep, working
 from ._output import JsonOption, counted, present, shows_bars, size_text
 from ._outputs import App
 from ._reading import source_of
@@ -20,7 +23,10 @@ from ._rows import Rows, training_rows
 
 app = App()
 
-OutOption = Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")]
+OutOption = Annotated[
+    Path,
+    typer.Option("--out", "-o", help="Model file to write; or cluster:NAME with --ray, to leave the forest there."),
+]
 
 
 @app.command(
@@ -30,6 +36,7 @@ OutOption = Annotated[Path, typer.Option("--out", "-o", help="Model file to writ
         "deciduous train sqlite:///clinic.db --table patients --target readmitted -o patients.forest",
         "deciduous train data.csv --target y --categorical zip --drop name --set class_weight=balanced -o m.forest",
         "deciduous train houses.csv --target price --task regression --target-range 0 2000000 -o houses.forest",
+        "deciduous train visits.parquet --target y --ray head:6379 --folder /shared/clinic -o cluster:clinic",
     )
 )
 def train(
@@ -54,6 +61,9 @@ def train(
     target_range: options.TargetRangeOption = None,
     set_: options.SetOption = None,
     seed: options.SeedOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
+    folder: options.RowsFolderOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,6 +71,9 @@ def train(
 
     Numbers are numeric, text is categorical, and empty cells are missing values. A target of numbers with
     fractions, or with many different values, is a regression. Guesses are reported on stderr.
+
+    With --ray, the workers of a cluster grow the trees, each with --jobs threads (default: one), and the forest is the
+    same. They also read the rows, if DATA is a Parquet file whose columns to split on are all numbers.
     """
     params = {
         "n_estimators": trees,
@@ -73,8 +86,12 @@ def train(
     settled = settled_task(task, params)
     asked = options.asked_columns(target, id, subject, categorical, drop, number_rows)
     source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
-    rows, found = training_rows(source, asked, settled, target_range)
-    _fit_and_save(forest_class(found)(**params), rows, out, jobs, as_json)
+    cluster = options.asked_cluster(ray, workers, folder)
+    if (name := home_name(out)) is not None:
+        required(cluster, out).require_free(name)
+    workers_read = cluster is not None and "categorical_features" not in params
+    rows, found = training_rows(source, asked, settled, target_range, workers_read=workers_read)
+    _fit_and_save(forest_class(found)(**params), rows, out, jobs, as_json, cluster=cluster)
 
 
 @app.command(
@@ -182,18 +199,26 @@ def _numbers(option: str, text: str) -> list[int]:
 
 
 def _fit_and_save(
-    forest: Any, rows: Rows, out: Path, jobs: int, as_json: bool, more: dict[str, Any] | None = None
+    estimator: Any,
+    rows: Rows,
+    out: Path,
+    jobs: int,
+    as_json: bool,
+    more: dict[str, Any] | None = None,
+    cluster: Cluster | None = None,
 ) -> None:
     begin = time.perf_counter()
-    n_rows, n_columns = len(rows), rows.table.num_columns
-    with working(forest, jobs):
-        forest.fit(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
-        seconds = time.perf_counter() - begin
-        fingerprint = forest.fingerprint()
-    with changing(out):
-        forest.save(out)
-    n_trees = forest.n_estimators
-    about, in_words = _targets_of(forest)
+    n_rows = len(rows)
+    with _placed(estimator, out, cluster) as forest:
+        with working(forest, jobs):
+            _fit(forest, rows)
+            seconds = time.perf_counter() - begin
+            fingerprint = forest.fingerprint()
+        with changing(out):
+            is_file = keep(forest, out)
+        about, in_words = _targets_of(forest)
+        n_trees, n_columns = forest.n_estimators, forest.n_features_in_
+    size = out.stat().st_size if is_file else None
     result = {
         "model": str(out),
         "n_rows": n_rows,
@@ -203,7 +228,7 @@ def _fit_and_save(
         "target": rows.roles.target,
         "id": rows.roles.id,
         "subject": rows.roles.subject,
-        "bytes": out.stat().st_size,
+        **({} if size is None else {"bytes": size}),
         "seconds": seconds,
         "fingerprint": fingerprint,
     }
@@ -212,8 +237,29 @@ def _fit_and_save(
         (more or {}) | result,
         f"Trained {counted(n_trees, 'tree')} on {counted(n_rows, 'row')} of {counted(n_columns, 'column')}, "
         f"{in_words}, in {seconds:.2f} s.",
-        f"Wrote {out} ({size_text(out.stat().st_size)}), fingerprint {fingerprint}.",
+        f"{f'Left {out} on the cluster' if size is None else f'Wrote {out} ({size_text(size)})'}, fingerprint "
+        f"{fingerprint}.",
     )
+
+
+def _placed(estimator: Any, out: Path, cluster: Cluster | None) -> AbstractContextManager[Any]:
+    """The same estimator where its forest is to be trained."""
+    if cluster is None:
+        return nullcontext(estimator)
+    name = home_name(out)
+    return cluster.for_a_while(estimator) if name is None else cluster.for_good(estimator, name)
+
+
+def _fit(forest: Any, rows: Rows) -> None:
+    if rows.file is None:
+        forest.fit(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
+        return
+    try:
+        forest.fit(rows.file, target=rows.roles.target, id=rows.roles.id, subject=rows.roles.subject)
+    except FileNotFoundError:
+        raise InvalidInputError(
+            f"{rows.file} is on this machine, but workers on others do not see it. Put it where all of them do."
+        ) from None
 
 
 def _targets_of(forest: Any) -> tuple[dict[str, Any], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -13,7 +14,7 @@ import typer
 from ..errors import InvalidInputError, shown
 from . import _options as options
 from ._csv import CsvForm
-from ._models import changing, chosen_rows, loaded_with_rows, names_of, working
+from ._models import changing, chosen_rows, keep, names_of, opened, working
 from ._output import JsonOption, counted, present
 from ._outputs import App
 from ._reading import Source, source_of
@@ -36,15 +37,19 @@ SHOWN_IDS = 1000  # of long lists, scripts get the beginning
     epilog=options.examples(
         "deciduous delete patients.forest --ids 17,42",
         "deciduous delete patients.forest --subject u-17",
+        "deciduous delete cluster:clinic --ids 17,42 --ray head:6379",
         "sqlite3 clinic.db 'select id from gone' | deciduous delete patients.forest --ids-file -",
     )
 )
 def delete(
-    model: options.ModelArgument,
+    model: options.ClusterModelArgument,
     ids: options.IdsOption = None,
     ids_file: options.IdsFileOption = None,
     subject: options.SubjectsOption = None,
     out: OutOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
+    folder: options.RowsFolderOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
@@ -54,8 +59,8 @@ def delete(
     too.
     """
     chosen = chosen_rows(ids, ids_file, subject)
-    with changing(model):
-        forest = loaded_with_rows(model, jobs, "delete")
+    cluster = options.asked_cluster(ray, workers, folder)
+    with changing(model), opened(model, jobs, cluster, purpose="delete") as forest:
         rows = chosen.of(forest)
         _update(forest, lambda: forest.delete(**rows), "Deleted", out or model, jobs, as_json)
 
@@ -65,10 +70,11 @@ def delete(
         "deciduous add patients.forest new.csv",
         "deciduous add patients.forest new.parquet --target diagnosis --id patient",
         "deciduous add houses.forest sold.csv --target price",
+        "deciduous add cluster:clinic new.csv --ray head:6379",
     )
 )
 def add(
-    model: options.ModelArgument,
+    model: options.ClusterModelArgument,
     data: options.DataArgument,
     target: options.TargetOption = None,
     id: options.IdOption = None,
@@ -81,6 +87,9 @@ def add(
     decimal: options.DecimalOption = None,
     encoding: options.EncodingOption = None,
     out: OutOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
+    folder: options.RowsFolderOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
@@ -91,24 +100,22 @@ def add(
     """
     asked = options.asked_columns(target, id, subject, None, drop, number_rows)
     source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
-    with changing(model):
-        forest = loaded_with_rows(model, jobs, "add")
+    cluster = options.asked_cluster(ray, workers, folder)
+    with changing(model), opened(model, jobs, cluster, purpose="add") as forest:
         rows = _rows_for(forest, source, asked)
-
-        def work() -> UpdateReport:
-            return forest.add(rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
-
+        work = partial(forest.add, rows.table, rows.labels, ids=rows.ids, subjects=rows.subjects)
         _update(forest, work, "Added", out or model, jobs, as_json, names_fresh=rows.ids is None)
 
 
 @app.command(
     epilog=options.examples(
         "deciduous update patients.forest corrected.csv",
+        "deciduous update patients.forest corrected.csv --ray head:6379 --workers 8 --folder /shared",
         "deciduous rows patients.forest --ids 17 | sed s/north/south/ | deciduous update patients.forest -",
     )
 )
 def update(
-    model: options.ModelArgument,
+    model: options.ClusterModelArgument,
     data: options.DataArgument,
     target: options.TargetOption = None,
     id: options.IdOption = None,
@@ -120,6 +127,9 @@ def update(
     decimal: options.DecimalOption = None,
     encoding: options.EncodingOption = None,
     out: OutOption = None,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
+    folder: options.RowsFolderOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
@@ -129,15 +139,12 @@ def update(
     """
     asked = options.asked_columns(target, id, subject, None, drop)
     source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
-    with changing(model):
-        forest = loaded_with_rows(model, jobs, "update")
+    cluster = options.asked_cluster(ray, workers, folder)
+    with changing(model), opened(model, jobs, cluster, purpose="update") as forest:
         rows = _rows_for(forest, source, asked)
         if rows.ids is None:
             raise InvalidInputError("Say which rows are replaced: name the column of ids with --id.")
-
-        def work() -> UpdateReport:
-            return forest.update(rows.table, rows.labels, rows.ids, subjects=rows.subjects)
-
+        work = partial(forest.update, rows.table, rows.labels, rows.ids, subjects=rows.subjects)
         _update(forest, work, "Updated", out or model, jobs, as_json)
 
 
@@ -152,31 +159,35 @@ def _rows_for(forest: DareForest, source: Source, asked: Asked) -> Rows:
     epilog=options.examples(
         "deciduous cost patients.forest --ids 17,42",
         "deciduous cost patients.forest --ids 17,42 --each --json",
+        "deciduous cost cluster:clinic --ids 17,42 --ray head:6379",
     )
 )
 def cost(
-    model: options.ModelArgument,
+    model: options.ClusterModelArgument,
     ids: options.IdsOption = None,
     ids_file: options.IdsFileOption = None,
     subject: options.SubjectsOption = None,
     each: Annotated[
         bool, typer.Option("--each", help="Show the cost of deleting each row, or subject, on its own.")
     ] = False,
+    ray: options.RayOption = None,
+    workers: options.WorkersOption = None,
+    folder: options.RowsFolderOption = None,
     jobs: options.JobsOption = -1,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a deletion would cost, without doing it: nodes to rebuild, and rows under them to retrain on."""
     chosen = chosen_rows(ids, ids_file, subject)
-    forest = loaded_with_rows(model, jobs, "deletion_cost")
-    rows = chosen.of(forest)
-    with working(forest, jobs):
-        if not each:
-            report = forest.deletion_cost(**rows)
-            present(
-                as_json, _as_dict(report), f"Deleting {counted(report.n_rows, 'row')} would take: {_in_words(report)}"
-            )
-            return
-        costs = forest.deletion_costs(**rows).tolist()
+    cluster = options.asked_cluster(ray, workers, folder)
+    with opened(model, jobs, cluster, purpose="deletion_cost") as forest:
+        rows = chosen.of(forest)
+        with working(forest, jobs):
+            if not each:
+                report = forest.deletion_cost(**rows)
+                line = f"Deleting {counted(report.n_rows, 'row')} would take: {_in_words(report)}"
+                present(as_json, _as_dict(report), line)
+                return
+            costs = forest.deletion_costs(**rows).tolist()
     kind, named = ("id", rows["ids"]) if "ids" in rows else ("subject", rows["subjects"])
     by_row = [{kind: name, "n_rows_retrained": n} for name, n in zip(named, costs, strict=True)]
     present(
@@ -201,7 +212,7 @@ def _update(
         report = work()
         seconds = time.perf_counter() - begin
         fingerprint = forest.fingerprint()
-    forest.save(out)
+    did = "Wrote" if keep(forest, out) else "Changed"
     result = {
         "model": str(out),
         **_as_dict(report),
@@ -214,7 +225,7 @@ def _update(
         result,
         f"{done} {counted(report.n_rows, 'row')} in {seconds:.2f} s: {_in_words(report)}",
         *([f"Their ids are {shown(_runs(report.ids))}."] if names_fresh else []),
-        f"Wrote {out} ({counted(forest.n_rows_, 'row')}), fingerprint {fingerprint}.",
+        f"{did} {out} ({counted(forest.n_rows_, 'row')}), fingerprint {fingerprint}.",
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import struct
 import sys
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ STATE = "state.db"
 LOCK = "lock"
 PRIVATE = 0o600
 PART = re.compile(r"(rows|snapshot)-[0-9a-f]{1,32}")  # named by the state, or left by a crash
+PLACE = re.compile(r"cluster-[0-9a-f]{1,32}")  # a folder with the rows of a forest on a cluster
 UNFINISHED = re.compile(rf"\.{PART.pattern}\.[0-9a-f]+\.part")
 JOURNAL_END = struct.Struct(">II8s")  # of the name of another file: length, checksum, magic
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # of SQLite
@@ -83,13 +85,23 @@ class Folder(Files):
         write_atomically(self.part(name), pieces, mode=PRIVATE)
         return name
 
-    def remove_strays(self, named: Iterable[str]) -> None:
+    def make_place(self) -> Path:
+        """Make a folder for the rows of a forest on a cluster. It is a stray from when it is not in use any more."""
+        place = self.path.absolute() / f"cluster-{secrets.token_hex(8)}"
+        place.mkdir(mode=0o700)
+        return place
+
+    def remove_strays(self, named: Iterable[str], in_use: Iterable[Path] = ()) -> None:
         """Remove every part that is not named, the remains of interrupted writing included, and make that last."""
-        kept = {self.part(name).name for name in named}
-        parts = [name for name in os.listdir(self.path) if PART.fullmatch(name) or UNFINISHED.fullmatch(name)]
+        kept = {self.part(name).name for name in named} | {place.name for place in in_use}
+        ours = (PART, UNFINISHED, PLACE)
+        parts = [name for name in os.listdir(self.path) if any(kind.fullmatch(name) for kind in ours)]
         strays = [name for name in parts if name not in kept]
         for name in strays:
-            (self.path / name).unlink(missing_ok=True)
+            if PLACE.fullmatch(name) and not (self.path / name).is_symlink():
+                shutil.rmtree(self.path / name)
+            else:
+                (self.path / name).unlink(missing_ok=True)
         if strays:
             self._sync()
 

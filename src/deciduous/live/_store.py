@@ -15,12 +15,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._container import container
 from ..errors import CorruptModelError, FolderError
 from ._folder import Folder
 from ._kept import Kept
@@ -42,6 +42,7 @@ class Store(Kept):
         self._folder = folder
         self._index: tuple[RowIndex, bool] | None = None  # and whether it is lost; not read yet
         self._is_tidy = False
+        self._rows_in_use: set[Path] = set()  # folders of forests on a cluster
 
     @classmethod
     def empty(cls, path: str | os.PathLike[str]) -> Self:
@@ -75,7 +76,7 @@ class Store(Kept):
     def tidy(self) -> None:
         """Remove what counts no more, unless that is done: nothing may be acknowledged before."""
         if not self._is_tidy:
-            self._folder.remove_strays(self._named())
+            self._folder.remove_strays(self._named(), self._rows_in_use)
             self._is_tidy = True
         self.state.finish_rewriting()  # also what a request that was refused has left, if the file was busy then
 
@@ -167,6 +168,19 @@ class Store(Kept):
             self._index = index, False
         return written
 
+    # --------------------------------------------------------------------------------------------- rows, for a cluster
+
+    def folder_for_rows(self) -> Path:
+        """A new folder for rows that are there as long as the forest of this process is."""
+        rows = self._folder.make_place()
+        self._rows_in_use.add(rows)
+        return rows
+
+    def give_up_rows(self, rows: Path) -> None:
+        """Nobody needs these rows any more: they are to be removed."""
+        self._rows_in_use.discard(rows)
+        self._is_tidy = False
+
     # --------------------------------------------------------------------------------------------------------- snapshot
 
     def retire_snapshot(self) -> None:
@@ -179,7 +193,7 @@ class Store(Kept):
         if self.has_current_snapshot():
             return
         with self._tidily():
-            name = self._folder.write_part("snapshot", container(forest._sections()))
+            name = self._folder.write_part("snapshot", forest._pieces())
             with self.state.transaction():
                 self.state.set_snapshot(name, self.state.last_fingerprint())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from .._columns import Coded
 from .._state import arguments_from, arguments_state
 from .._targets import REGRESSION
-from .._tasks import forest_class, parameters
+from .._tasks import forest_class, parameters, task_of
 from ..forest import DareForestClassifier
 from ..regressor import DareForestRegressor
 from ._rows import EncodedRows
@@ -29,7 +28,8 @@ def resolved_params(forest: Forest) -> dict[str, Any]:
     resolved: dict[str, Any] = {"random_state": forest.seed_, "categorical_features": None}
     if isinstance(forest, DareForestClassifier):
         resolved["class_weight"] = forest.class_weight_
-    return arguments_state(forest.get_params() | resolved)
+    params = forest.get_params()  # and on a cluster, others that say where it is
+    return arguments_state({name: params[name] for name in parameters(task_of(forest))} | resolved)
 
 
 def estimator_of(settings: Settings) -> Forest:
@@ -79,4 +79,4 @@ def without_idle_classes(forest: Forest) -> Forest:
     """The same forest, without labels that no row has: they are something of rows that are gone."""
     if isinstance(forest, DareForestRegressor) or all(forest.class_counts_.values()):
         return forest
-    return DareForestClassifier.from_bytes(forest.to_bytes(), forest.n_jobs, math.inf)  # which knows no others
+    return forest._as_stored()  # which knows no others

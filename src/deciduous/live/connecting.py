@@ -136,15 +136,23 @@ def _plain(subject: Any) -> Any:
     return str(plain) if isinstance(plain, UUID) else plain
 
 
-def connect(folder: str | os.PathLike[str], *, url: str | None = None, verbose: int = 0) -> LiveForest | HandedOver:
+def connect(
+    folder: str | os.PathLike[str],
+    *,
+    url: str | None = None,
+    verbose: int = 0,
+    ray: str | None = None,
+    n_workers: int | None = None,
+) -> LiveForest | HandedOver:
     """Open a live forest or, if another process has it open, ask that process to do the work.
 
     The result has `sync`, `erase`, `verify`, `requests`, `receipts`, `certificate`, `status`, `store`, and methods for
-    capture in both cases. `url` and `verbose` have an effect only if the forest is opened in this process.
+    capture in both cases. `url`, `verbose`, `ray` and `n_workers` (see `LiveForest.open`) have an effect only if the
+    forest is opened in this process.
     """
     for attempt in range(TRIES):
         try:
-            return LiveForest.open(folder, url=url, verbose=verbose)
+            return LiveForest.open(folder, url=url, verbose=verbose, ray=ray, n_workers=n_workers)
         except FolderInUseError:
             try:
                 return HandedOver(folder)

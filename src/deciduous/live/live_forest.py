@@ -25,6 +25,7 @@ from ._door import Door
 from ._finding import Finder, Finding, see_all
 from ._learning import categorical_choice, feature_names, learned
 from ._opening import Opening
+from ._placing import Place, place_at
 from ._predicting import TableModel
 from ._rows import ROW, Encoder
 from ._settings import TARGET_RANGE, LiveColumn, Settings
@@ -68,8 +69,9 @@ class LiveForest(TableModel):
     stores a snapshot.
     """
 
-    def __init__(self, store: Store, url: str | None, verbose: int) -> None:
+    def __init__(self, store: Store, url: str | None, verbose: int, place: Place) -> None:
         self._store = store
+        self._place = place
         self._state = store.state
         self._key = self._state.key
         self._record = Record(self._state)
@@ -103,7 +105,10 @@ class LiveForest(TableModel):
             if self._is_closed:
                 raise FolderError("This live forest is closed. Open its folder again with `LiveForest.open`.")
             self._store.tidy()
-            yield
+            try:
+                yield
+            finally:
+                self._place.end_all_but(self._forest, self._store)
 
     # ----------------------------------------------------------------------------------------------- making and opening
 
@@ -123,6 +128,8 @@ class LiveForest(TableModel):
         task: str = AUTO,
         capture: bool = False,
         verbose: int = 0,
+        ray: str | None = None,
+        n_workers: int | None = None,
     ) -> Self:
         """Train a forest on the rows of a table, and store it in a folder.
 
@@ -158,7 +165,13 @@ class LiveForest(TableModel):
             whole table.
         verbose : int, default=0
             1 shows the progress of long operations.
+        ray : str, optional
+            Address of a Ray cluster whose workers grow and keep the trees while this process has the folder open. The
+            forest is the same. The folder must be on a file system that all machines of the cluster share.
+        n_workers : int, optional
+            How many workers. Default: one for each machine of the cluster.
         """
+        place = place_at(ray, n_workers)
         arguments = dict(params or {})
         settled = settled_task(task, arguments)
         choice = categorical_choice(arguments.pop("categorical_features", None))
@@ -180,12 +193,13 @@ class LiveForest(TableModel):
                     see_all(comparison, origin, connection, Encoder(settings, key), report)
             rows = comparison.changes().added
             estimator = estimator_with({"verbose": verbose} | arguments, settings)
-            forest = fitted(estimator, settings, rows)
+            forest = fitted(place.unfitted(estimator, store), settings, rows)
             settings = replace(settings, params=resolved_params(forest))
             opening = Opening.fresh(forest.fingerprint())
             store.begin(settings, key, rows.known, _first_receipt(settings, n_rows, opening), opening)
-            live = cls(store, url, verbose)
+            live = cls(store, url, verbose, place)
         except BaseException:
+            place.end_all_but(None, store)
             store.abandon()
             raise
         try:
@@ -195,12 +209,21 @@ class LiveForest(TableModel):
                 live.install_capture()
         except BaseException:
             live._door.close()
+            place.end_all_but(None, store)
             store.abandon()
             raise
         return live
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], *, url: str | None = None, verbose: int = 0) -> Self:
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        url: str | None = None,
+        verbose: int = 0,
+        ray: str | None = None,
+        n_workers: int | None = None,
+    ) -> Self:
         """Open an existing live forest.
 
         Parameters
@@ -211,10 +234,16 @@ class LiveForest(TableModel):
             URL of the database, if it has moved or needs a password.
         verbose : int, default=0
             1 shows the progress of long operations.
+        ray : str, optional
+            Address of a Ray cluster to work on, see `create`. The folder does not remember it: with each opening, the
+            forest is in this process or on a cluster, as it suits.
+        n_workers : int, optional
+            How many workers. Default: one for each machine of the cluster.
         """
+        place = place_at(ray, n_workers)
         store = Store.opened(folder)
         try:
-            return cls(store, url, verbose)
+            return cls(store, url, verbose, place)
         except BaseException:
             store.close()
             raise
@@ -233,6 +262,7 @@ class LiveForest(TableModel):
             finally:
                 self._is_closed = True
                 self._door.close()
+                self._place.end_all_but(None, self._store)
                 self._source.engine.dispose()
                 self._store.close()
 
@@ -337,7 +367,7 @@ class LiveForest(TableModel):
     def _trained(self, finding: Finding) -> Forest:
         """A fresh fit of the table, of a finding for no forest."""
         estimator = estimator_of(self._settings).set_params(verbose=self._verbose)
-        return fitted(estimator, self._settings, finding.changes.to_learn)
+        return fitted(self._place.unfitted(estimator, self._store), self._settings, finding.changes.to_learn)
 
     def _committed(self, finding: Finding, fingerprint: str, erased: frozenset[str]) -> tuple[Receipt, ...]:
         """Writes what happened, and everything that goes with it, unless nothing did."""
@@ -573,7 +603,10 @@ class LiveForest(TableModel):
     def _loaded(self) -> Forest | None:
         """The snapshot, if there is one; it may be behind the record."""
         forest = self._store.read_snapshot(self._settings.params.get("n_jobs"))
-        return None if forest is None else name_columns(forest.set_params(verbose=self._verbose), self._settings)
+        if forest is None:
+            return None
+        brought = self._place.brought(forest.set_params(verbose=self._verbose), self._store)
+        return name_columns(brought, self._settings)
 
     def store(self) -> None:
         """Write a snapshot of the forest, unless there is one already. This makes opening fast."""

@@ -14,25 +14,28 @@ if TYPE_CHECKING:
     from .errors import (
         CancelledError,
         ClusterError,
+        NoClusterError,
         OutOfStepError,
         QueueFullError,
         UnknownForestError,
         WorkerLostError,
     )
-    from .estimators import RayForestClassifier, RayForestRegressor
+    from .estimators import RayForestClassifier, RayForestRegressor, connect
 
 __all__ = [
     "CancelledError",
     "ClusterError",
+    "NoClusterError",
     "OutOfStepError",
     "QueueFullError",
     "RayForestClassifier",
     "RayForestRegressor",
     "UnknownForestError",
     "WorkerLostError",
+    "connect",
 ]
 
-_HOMES = {name: "estimators" if name.startswith("Ray") else "errors" for name in __all__}
+_HOMES = {name: "errors" if name.endswith("Error") else "estimators" for name in __all__}
 
 if not TYPE_CHECKING:  # a worker that starts takes a part of this, and none of scikit-learn
     __getattr__ = found_when_asked(__name__, _HOMES)

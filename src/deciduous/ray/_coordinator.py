@@ -6,6 +6,7 @@ it, so that asking again, when an answer was lost, does nothing twice.
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import time
@@ -180,10 +181,19 @@ class Coordinator:
                 return None
             with self._fitted().for_requests([request]):
                 try:
-                    return getattr(self._fitted(), name)(**arguments)
+                    result = getattr(self._fitted(), name)(**arguments)
+                    return None if isinstance(result, Sharded) else result
                 finally:
                     self._after_change()
                     self._describe()
+
+    @ray.method(concurrency_group="changes")
+    def set_params(self, parameters: dict[str, Any]) -> None:
+        """Set parameters of the estimator."""
+        with self._changing:
+            if self._forest is not None:
+                self._forest.set_params(**parameters)
+                self._describe()
 
     @ray.method(concurrency_group="changes")
     def delete(self, name: str, ids: Any, subjects: Any) -> UpdateReport:
@@ -266,7 +276,7 @@ class Coordinator:
         """A method that changes nothing, or a property; between changes."""
         with self._changing:
             found = getattr(self._fitted(), name)
-            return found(**arguments) if callable(found) else found
+            return found(**arguments) if inspect.ismethod(found) else found
 
     @ray.method(concurrency_group="reads")
     def view(self) -> View:

@@ -190,15 +190,16 @@ def canonical(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return same
 
 
-def held_rows(core: Any, ids: NDArray[np.int64], classes: NDArray[Any], names: RowNames, is_regressor: bool) -> Rows:
-    """Rows that a forest of the core holds, with their names."""
+def held_rows(core: Any, classes: NDArray[Any] | None, n_columns: int, names: RowNames) -> Rows:
+    """All rows that a forest of the core holds, with their names; a regressor has no classes."""
+    ids = core.ids()
     held = core.rows(ids)
     return Rows(
         ids=ids,
-        values=held.values.reshape(len(ids), -1),
-        labels=None if is_regressor else classes[held.labels],
+        values=held.values.reshape(len(ids), n_columns),
+        labels=None if classes is None else classes[held.labels],
         weights=held.weights,
-        targets=held.targets if is_regressor else None,
+        targets=held.targets if classes is None else None,
         names=None if names.kind is None else names.shown_ids(ids.tolist()),
         subjects=[names.subjects.get(i) for i in ids.tolist()] if names.subjects else None,
     )

@@ -40,8 +40,8 @@ class FromLocal:
         require_task(meta, forest._task)
         stored = StoredForest.from_sections(meta, sections, 1, math.inf, {})
         forest._describe(stored, entry(meta, "arguments", dict))
-        is_regressor = stored.targets.scale is not None
-        rows = held_rows(stored.core, stored.core.ids(), forest._classes, stored.names, is_regressor)
+        classes = forest._classes if stored.targets.scale is None else None
+        rows = held_rows(stored.core, classes, len(stored.columns), stored.names)
         forest._arriving = Arriving(lambda: forest._classes, rows.names, rows.subjects)
         core = forest._empty_core(stored.params, stored.columns)
         core.fit(rows.ids, rows.values, rows.codes(forest._classes), rows.weights, 1, None, rows.targets)

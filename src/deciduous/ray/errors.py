@@ -47,3 +47,15 @@ class UnknownForestError(ClusterError, KeyError):
 
     def __str__(self) -> str:
         return f"The cluster at {self.address} has no forest {self.name!r}. Names are given by `fit`: `name=...`."
+
+
+class NoClusterError(ClusterError, ConnectionError):
+    """Raised when there is no cluster at an address, or it does not let this process in."""
+
+    def __init__(self, address: str | None, reason: str) -> None:
+        self.address, self.reason = address, " ".join(reason.split()).rstrip(".")
+        super().__init__(address, reason)
+
+    def __str__(self) -> str:
+        where = "to be found" if self.address is None else f"at {self.address}"
+        return f"There is no Ray cluster {where} that this process can join: {self.reason}."

@@ -11,7 +11,8 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ray.exceptions import RayActorError
 
 from .._columns import encoded
-from .._container import write_atomically
+from .._container import Section, write_atomically
 from .._forest import DareForest
 from .._progress import bar
 from .._validation import n_threads
@@ -30,7 +31,7 @@ from ..frozen import FrozenForestClassifier, FrozenForestRegressor
 from ..model_file import load
 from ..regressor import DareForestRegressor
 from ..reports import UpdateReport
-from ._connecting import connect, nodes
+from ._connecting import join, nodes
 from ._coordinator import NAMESPACE, Coordinator, worker_name
 from ._parquet import FromFiles, files_named
 from ._predicting import View, predicted
@@ -69,7 +70,7 @@ PROPERTIES: tuple[str, ...] = (
     "classes_",
 )
 PROPERTIES += ("class_counts_", "class_weight_", "target_range_")
-CHANGES = ("add", "update", "rename_columns")
+CHANGES = ("add", "update")
 OWN_PARAMETERS = {"n_workers": None, "address": None, "name": None, "folder": None, "durable": False}
 OWN_PARAMETERS |= {"worker_memory": None}
 
@@ -170,7 +171,7 @@ class RayForest(DareForest):
         """Start the processes of the forest on the cluster, unless they are there."""
         if self._coordinator is not None:
             return
-        connect(self.address)
+        join(self.address)
         n_workers, n_processors = _room(self.n_workers, self.n_jobs)
         name = secrets.token_hex(8) if self.name is None else self.name
         life: dict[str, Any] = {} if self.name is None else {"lifetime": "detached"}
@@ -194,12 +195,7 @@ class RayForest(DareForest):
     @classmethod
     def connect(cls, name: str, address: str | None = None) -> Self:
         """Return the forest of the cluster that has this name. Another process may have made it."""
-        connect(address)
-        try:
-            coordinator = ray.get_actor(f"{name}/coordinator", namespace=NAMESPACE)
-        except ValueError:
-            raise UnknownForestError(name, ray.get_runtime_context().gcs_address) from None
-        task, parameters = answer_of(coordinator.describe_parameters.remote())
+        coordinator, task, parameters = found(name, address)
         if task != cls._task:
             raise InvalidInputError(f"The forest {name!r} is for {task}, not for {cls._task}.")
         forest = cls(**parameters, name=name, address=address)
@@ -210,9 +206,11 @@ class RayForest(DareForest):
     @classmethod
     def from_local(cls, forest: DareForest, **own: Any) -> Self:
         """Bring a forest of this process to the cluster: the same parameters, rows and fingerprint."""
-        its = cls(**forest.get_params(deep=False), **own)
-        its._fit_there(FromLocal(forest.to_bytes()))
-        return its
+        return cls(**forest.get_params(deep=False), **own).bring(forest)
+
+    def bring(self, forest: DareForest) -> Self:
+        """Become the same forest as another one, of this process or of the cluster, in the place of the present one."""
+        return self._fit_there(FromLocal(forest.to_bytes()))
 
     def to_local(self) -> DareForest:
         """Return the forest as one of this process, with the same fingerprint."""
@@ -278,6 +276,19 @@ class RayForest(DareForest):
         report: UpdateReport = self._ask("delete", secrets.token_hex(8), ids, subjects)
         return report
 
+    def rename_columns(self, names: Sequence[str], categories: Sequence[Sequence[Any] | None] | None = None) -> Self:
+        """Rename the columns, and optionally their categories. Only the names change; the trees stay the same."""
+        self._change("rename_columns", {"names": names, "categories": categories})
+        self.categorical_features = self._ask("describe_parameters")[1]["categorical_features"]
+        return self
+
+    def set_params(self, **arguments: Any) -> Self:
+        """Set parameters of the estimator. They take effect at the next `fit`."""
+        super().set_params(**arguments)
+        if self._coordinator is not None:  # what does not define a forest is stored with it as it is set now
+            self._ask("set_params", self._local_parameters())
+        return self
+
     # ---------------------------------------------------------------------------------------------------- predictions
 
     def _refresh(self) -> View:
@@ -286,6 +297,12 @@ class RayForest(DareForest):
         view: View = self._ask("view")
         self._take(view)
         return view
+
+    @contextmanager
+    def _one_state(self) -> Iterator[None]:
+        """Each answer is of one moment; between two of them, others may change the forest."""
+        self._refresh()
+        yield
 
     def _take(self, view: View) -> None:
         self.__dict__.update(view.attributes)
@@ -309,6 +326,12 @@ class RayForest(DareForest):
         return predictions
 
     # -------------------------------------------------------------------------------------------------------- storing
+
+    def _pieces(self) -> list[Section]:
+        return [self.to_bytes()]
+
+    def _as_stored(self) -> Self:
+        return self.bring(self)
 
     def save(self, path: str | os.PathLike[str], *, frozen: bool = False, sharded: bool = False) -> None:
         """Save the forest with its rows to a file that `deciduous.load` reads. With `frozen`, leave out the rows.
@@ -385,6 +408,16 @@ def _room(n_workers: Any, n_jobs: Any) -> tuple[int, int]:
     return int(n_workers or max(1, len(homes))), n_jobs if n_jobs > 0 else max(1, n_processors + 1 + n_jobs)
 
 
+def found(name: str, address: str | None) -> tuple[Any, str, dict[str, Any]]:
+    """The coordinator of the forest of this name, its task and its parameters."""
+    join(address)
+    try:
+        coordinator = ray.get_actor(f"{name}/coordinator", namespace=NAMESPACE)
+    except ValueError:
+        raise UnknownForestError(name, ray.get_runtime_context().gcs_address) from None
+    return coordinator, *answer_of(coordinator.describe_parameters.remote())
+
+
 def _may_come_back(error: RayActorError) -> bool:
     """Whether it makes sense to wait for an actor: it was not ended on purpose."""
     return "ray.kill" not in str(error)
@@ -453,7 +486,8 @@ class RayForestClassifier(RayForest, DareForestClassifier):
     ----------
     n_workers : int, default=None
         Number of processes that share the trees. Default: one on each node of the cluster, with all its processors as
-        threads (or `n_jobs` of them), so that each node holds the rows once. With `n_workers`, `n_jobs` is 1 by default.
+        threads (or `n_jobs` of them), so that each node holds the rows once. If you give a number, `n_jobs` is 1
+        unless you give that, too.
     address : str, default=None
         Address of the cluster, as `ray.init` takes it. Default: the cluster that this process is connected to, or one
         that is started on this machine.
@@ -467,11 +501,23 @@ class RayForestClassifier(RayForest, DareForestClassifier):
         Whether changes wait until they are on the disk. Without, no process or node that fails loses anything, but the
         machine with the folder may, if it loses power. Takes some milliseconds for each change.
     worker_memory : int, default=None
-        The most bytes of memory that a worker may take for its rows and trees. What would take more raises `MemoryError`
-        and changes nothing. Default: no limit.
+        The most bytes of memory that a worker may take for its rows and trees. What would take more raises
+        `MemoryError` and changes nothing. Default: no limit.
     """
 
     _local_kind: ClassVar[type[DareForest]] = DareForestClassifier
+
+    def present_shares(self, X: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the classes that have rows, in ascending order, and their predicted probabilities.
+
+        Both belong to the same state of the forest.
+        """
+        while True:
+            before = self._refresh().moment
+            (labels, shares), counts = self._labelled_shares(X), self.class_counts_
+            if self._refresh().moment == before:
+                is_present = np.array([counts[label] > 0 for label in labels.tolist()])
+                return labels[is_present], shares[:, is_present]
 
 
 @_forwarding(DareForestRegressor)
@@ -486,3 +532,13 @@ class RayForestRegressor(RayForest, DareForestRegressor):
 
     def _quantiles(self, rows: Any, shares: Any) -> NDArray[np.float64]:  # noqa: ARG002
         raise InvalidInputError("Quantiles take the rows of all trees in one place: use `to_local()`.")
+
+
+KINDS: dict[str, type[RayForestClassifier | RayForestRegressor]] = {
+    its._task: its for its in (RayForestClassifier, RayForestRegressor)
+}
+
+
+def connect(name: str, address: str | None = None) -> RayForestClassifier | RayForestRegressor:
+    """Find the forest of this name on a cluster, whether it is for classes or for numbers."""
+    return KINDS[found(name, address)[1]].connect(name, address)

@@ -15,7 +15,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from ._connecting import connect, nodes
+from ._connecting import join, nodes
 from ._team import answer_of
 from .errors import ClusterError, WorkerLostError
 
@@ -37,7 +37,7 @@ class Spreader(Generic[Shared, Unit, Result]):
     def __init__(
         self, address: str, function: Callable[[Shared, Unit], Result], shared: Shared, per_node: int | None = None
     ) -> None:
-        connect(address)
+        join(address)
         self._given = function, ray.put(shared)
         self._per_node = per_node
         self._homes: dict[Any, str] = {}  # of processes: nodes
