@@ -274,7 +274,9 @@ def single_trees(bench: Bench, n_rows: int, sizes: ClusterSizes) -> Iterator[tup
     for seed in range(sizes.n_trees_alone):
         forest = DareForestClassifier(**(its.params(seed) | {"n_estimators": 1, "n_jobs": 1}))
         bench.results.record(keys.tree_fit(n_rows), seconds(lambda: forest.fit(X, y)), "s")  # noqa: B023
-        bench.results.record(keys.tree_memory(n_rows), forest.memory_usage().total, "B")
+        use = forest.memory_usage()
+        bench.results.record(keys.tree_memory(n_rows), use.total, "B")
+        bench.results.record(keys.tree_data(n_rows), use.data, "B")
         n = min(n_rows // 10, bench.sizes.n_deletions // sizes.n_trees_alone)
         yield forest, np.random.default_rng(seed).choice(n_rows, n, replace=False).tolist()
 
