@@ -75,6 +75,7 @@ class Simulation:
         self.env = simpy.Environment()
         self.outcome = Outcome()
         self.workers = [simpy.PreemptiveResource(self.env) for _ in range(costs.where.workers)]
+        self.most_carried_out = 0  # how often the same request was, at most
         self._waiting: list[Request] = []
         self._n_waiting = 0  # with those that are being carried out
         self._somebody_waits = self.env.event()
@@ -172,6 +173,7 @@ class Simulation:
             self.outcome.rows_of_passes.append(len(requests))
         for request in requests:
             request.times_carried_out += 1
+            self.most_carried_out = max(self.most_carried_out, request.times_carried_out)
             self.outcome.carried_out += 1
             self.outcome.latencies.append(now - request.came + self.costs.request.mean / 2)
             self._n_waiting -= 1
