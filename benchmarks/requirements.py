@@ -379,7 +379,9 @@ def of_cluster() -> list[Requirement]:
         for what, unit in (("predict one row", "s"), ("predicted rows per second", "rows/s")):
             found.append(Requirement(f"cluster of {n}: {what}", "cluster", ours(what), unit=unit))
         at_once = ours(f"{keys.at_once(64)}: per second")
-        found.append(Requirement(f"cluster of {n}: deletions per second, 64 clients", "cluster", at_once, unit="rows/s"))
+        found.append(
+            Requirement(f"cluster of {n}: deletions per second, 64 clients", "cluster", at_once, unit="rows/s")
+        )
     return found
 
 

@@ -8,7 +8,19 @@ from dataclasses import dataclass, field, replace
 from deciduous.experiments import datasets, paper
 from deciduous.experiments.paper import Setting
 
-__all__ = ["FULL", "NODE_ROWS", "QUICK", "REGRESSION", "SETTINGS", "TINY", "UNIFORM", "ClusterSizes", "CurveSizes", "Setting", "Sizes"]
+__all__ = [
+    "FULL",
+    "NODE_ROWS",
+    "QUICK",
+    "REGRESSION",
+    "SETTINGS",
+    "TINY",
+    "UNIFORM",
+    "ClusterSizes",
+    "CurveSizes",
+    "Setting",
+    "Sizes",
+]
 
 
 # The paper's hyperparameters (Gini), and d_rmax at a tolerance of 0.5%. The two sizes of Synthetic and the 10 trees of

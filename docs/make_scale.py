@@ -26,12 +26,11 @@ def page(text: str, findings: Findings) -> str:
 
 
 def keep(path: Path) -> None:
-    """Put the case `cluster` of a file of results in the place of the measurements that come with the package."""
+    """Put a file of results in the place of the measurements that come with the package."""
     content = Measured.read(path).content
-    of_case = {part: {key: its for key, its in content[part].items()} for part in ("series", "latencies")}
-    for times in of_case["latencies"].values():
+    for times in content["latencies"].values():
         times[:] = [float(f"{time:.{DIGITS_OF_TIMES}g}") for time in times]
-    MEASURED.write_text(json.dumps(content | of_case, indent=None, separators=(",", ":")) + "\n", encoding="utf-8")
+    MEASURED.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

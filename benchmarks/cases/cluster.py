@@ -6,6 +6,7 @@ or a file that is written anew, is what the simulation of large clusters draws i
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import tempfile
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -68,7 +70,7 @@ def connected() -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    ray.init(num_cpus=MOST_PROCESSES, include_dashboard=False, log_to_driver=False, logging_level="error")
+    ray.init(num_cpus=MOST_PROCESSES, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     try:
         yield
     finally:
@@ -82,12 +84,10 @@ class Pair:
     """A forest on the cluster and one of this process, with the same rows, to which the same is done in turns."""
 
     def __init__(self, bench: Bench, its: DataSet, n_workers: int) -> None:
-        from deciduous.ray import RayForestClassifier
-
         self.bench, self.its, self.n_workers = bench, its, n_workers
         params = bench.setting(its.name).params(bench.seed)
         self.local = DareForestClassifier(**(params | {"n_jobs": n_workers}))
-        self.spread: Any = RayForestClassifier(**(params | {"n_jobs": 1}), n_workers=n_workers)
+        self.spread = spread_forest(params, n_workers)
         rows = np.random.default_rng([bench.seed, 2]).permutation(len(its.X)).tolist()
         self.rows = iter(rows[: len(rows) // 2])  # to delete; each once
 
@@ -121,7 +121,7 @@ class Pair:
         """Training, in turns; the first one on the cluster also starts its processes."""
         X, y = self.its.X, self.its.y
         self.bench.results.record(self.key(keys.CLUSTER, "start and fit"), seconds(lambda: self.spread.fit(X, y)), "s")
-        turns = [[seconds(lambda its=its: its.fit(X, y)) for its in self.both.values()] for _ in range(N_FITS)]
+        turns = [[seconds(partial(its.fit, X, y)) for its in self.both.values()] for _ in range(N_FITS)]
         for system, times in zip(self.both, zip(*turns, strict=True), strict=True):
             self.bench.results.record(self.key(system, "fit"), spread(times).median, "s")
 
@@ -136,9 +136,7 @@ class Pair:
 
         def change_both(row: int) -> None:
             for system, forest in self.both.items():
-                start = time.perf_counter()
-                change(forest, row)
-                times[system].append(time.perf_counter() - start)
+                times[system].append(timed(partial(change, forest, row)))
 
         with self.processor_time(what, len(rows)):
             done = len(latencies(change_both, rows, self.bench.sizes.budget))
@@ -171,7 +169,7 @@ class Pair:
         rows = enough_rows(self.its.X_test, sizes.n_predicted)
         single = [rows[i : i + 1] for i in range(min(len(rows), sizes.n_deletions))]
         for system, forest in self.both.items():
-            took = median_seconds(lambda forest=forest: forest.predict_proba(rows), N_PREDICTIONS)
+            took = median_seconds(partial(forest.predict_proba, rows), N_PREDICTIONS)
             results.record(self.key(system, "predicted rows per second"), len(rows) / took, "rows/s")
             times = latencies(forest.predict_proba, single, sizes.budget / 10)
             results.record_latencies(self.key(system, "predict one row"), times)
@@ -184,7 +182,7 @@ class Pair:
         times: list[float] = []
 
         def delete_all(rows: list[int]) -> None:
-            times.extend(latencies_of(lambda row: self.spread.delete([row]), rows))
+            times.extend([timed(partial(self.spread.delete, [row])) for row in rows])
 
         with ThreadPoolExecutor(n_clients) as threads:
             took = seconds(lambda: list(threads.map(delete_all, shares)))
@@ -212,14 +210,12 @@ class Pair:
         return time.perf_counter() - start
 
 
-def latencies_of(work: Callable[[int], object], items: Sequence[int]) -> list[float]:
-    """The time of each call; for several threads at once, so without clearing garbage away."""
-    times = []
-    for item in items:
-        start = time.perf_counter()
-        work(item)
-        times.append(time.perf_counter() - start)
-    return times
+def spread_forest(params: dict[str, Any], n_workers: int) -> Any:
+    """A forest on the cluster, with a thread for each worker."""
+    from deciduous.ray import RayForestClassifier
+
+    own: dict[str, Any] = {"n_jobs": 1, "n_workers": n_workers}
+    return RayForestClassifier(**(params | own))
 
 
 def processor_seconds(pid: int) -> float:
@@ -238,6 +234,13 @@ class Echo:
         """Nothing."""
 
 
+def call_all(processes: Sequence[Any]) -> None:
+    """Call them at once, and wait for all."""
+    import ray
+
+    ray.get([its.echo.remote() for its in processes])
+
+
 def measure_calls(results: Results) -> None:
     """Calls to several processes at once, until all have answered."""
     import ray
@@ -246,13 +249,8 @@ def measure_calls(results: Results) -> None:
     processes = [kind.options(num_cpus=0).remote() for _ in range(MOST_PROCESSES)]
     n = 1
     while n <= MOST_PROCESSES:
-        called = processes[:n]
-
-        def call(_: int, called: Sequence[Any] = called) -> None:
-            ray.get([its.echo.remote() for its in called])
-
-        latencies_of(call, range(UNTIMED_CALLS))
-        results.record_latencies(keys.calls(n), latencies_of(call, range(CALLS_PER_KIND)))
+        times = [timed(partial(call_all, processes[:n])) for _ in range(UNTIMED_CALLS + CALLS_PER_KIND)]
+        results.record_latencies(keys.calls(n), times[UNTIMED_CALLS:])
         n *= 2
     for process in processes:
         ray.kill(process)
@@ -263,7 +261,7 @@ def measure_trees(bench: Bench, sizes: ClusterSizes) -> None:
     for n_rows in sizes.tree_rows:
         times: list[float] = []
         for forest, rows in single_trees(bench, n_rows, sizes):
-            times += latencies(lambda row, forest=forest: forest.delete([row]), rows, bench.sizes.budget / 10)
+            times += latencies(forest.delete, [[row] for row in rows], bench.sizes.budget / 10)
         bench.results.record_latencies(keys.tree(n_rows), times)
 
 
@@ -273,7 +271,7 @@ def single_trees(bench: Bench, n_rows: int, sizes: ClusterSizes) -> Iterator[tup
     its = bench.setting(keys.DATA)
     for seed in range(sizes.n_trees_alone):
         forest = DareForestClassifier(**(its.params(seed) | {"n_estimators": 1, "n_jobs": 1}))
-        bench.results.record(keys.tree_fit(n_rows), seconds(lambda: forest.fit(X, y)), "s")  # noqa: B023
+        bench.results.record(keys.tree_fit(n_rows), seconds(partial(forest.fit, X, y)), "s")
         use = forest.memory_usage()
         bench.results.record(keys.tree_memory(n_rows), use.total, "B")
         bench.results.record(keys.tree_data(n_rows), use.data, "B")
@@ -298,7 +296,7 @@ def measure_store(bench: Bench, sizes: ClusterSizes) -> None:
     for rows_per_file in sizes.file_rows:
         with tempfile.TemporaryDirectory() as folder:
             store, n_rows = filled_store(folder, sizes.batch_rows, rows_per_file)
-            took = seconds(lambda: sum(len(its) for its in store.all_rows()))  # noqa: B023
+            took = seconds(partial(read_all, store))
             bench.results.record(keys.store(rows_per_file, keys.READING), n_rows / took, "rows/s")
             leaving = np.random.default_rng(0).choice(n_rows, sizes.n_files_changed, replace=False)
             steps = [times_of_steps(store, int(row)) for row in leaving]
@@ -320,6 +318,11 @@ def filled_store(folder: str, n_rows: int, rows_per_file: int) -> tuple[Any, int
     return store, n_rows
 
 
+def read_all(store: Any) -> int:
+    """All rows, file by file; how many there are."""
+    return sum(len(its) for its in store.all_rows())
+
+
 def times_of_steps(store: Any, row: int) -> list[float]:
     """How long the steps of a change take in which a row leaves."""
     from deciduous.ray._row_store import Change, _like_none
@@ -327,4 +330,11 @@ def times_of_steps(store: Any, row: int) -> list[float]:
     ids = np.array([row])
     change = Change(ids, _like_none(store.format))
     works = (lambda: list(store.found(ids)), lambda: store.begin(change), store.prepare, store.finish)
-    return [latencies_of(lambda _, work=work: work(), [0])[0] for work in works]
+    return [timed(work) for work in works]
+
+
+def timed(work: Callable[[], Any]) -> float:
+    """How long something short takes, with the garbage of earlier work where it is."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

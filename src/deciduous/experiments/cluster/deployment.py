@@ -72,7 +72,7 @@ class Deployment:
 
     rows: int
     trees: int
-    share: float  # of the rows that each tree has: `max_samples`
+    share: float | Fraction  # of the rows that each tree has: `max_samples`
     workers: int
     threads: int = 1  # of a worker
     shared_processors: int | None = None  # of one machine on which all processes run
@@ -97,24 +97,25 @@ class Deployment:
     def rows_of_worker(self) -> float:
         """How many rows at least one tree of a worker has."""
         none_of_them = (1 - self.trees_of_row / self.trees) ** self.trees_of_worker
-        return self.rows * (1 - none_of_them)
+        return float(self.rows * (1 - none_of_them))
 
     def bytes_of_worker(self, measured: Measured) -> float:
         """The memory of a worker: values once, and what each tree keeps."""
         in_trees = self.trees_of_worker * self.rows_of_tree * measured.bytes_of_row_in_tree
-        return self.rows_of_worker * measured.bytes_of_row * self.columns / measured.options["columns"] + in_trees
+        values = measured.bytes_of_row * self.columns / int(measured.options["columns"])
+        return self.rows_of_worker * values + in_trees
 
     def part(self, n: int) -> Deployment:
         """One of n parts with workers, trees and rows of their own; itself if rows are in trees of several parts."""
         n = min(n, self.workers) if self.trees_of_row == 1 else 1
         its = replace(self, rows=self.rows // n, trees=self.trees // n, workers=self.workers // n)
-        return replace(its, share=float(Fraction(1, its.trees)) if n > 1 else self.share)
+        return replace(its, share=Fraction(1, its.trees) if n > 1 else self.share)
 
     @classmethod
     def of(cls, rows: int, measured: Measured, assumed: Assumptions) -> Deployment:
         """So many rows on as few nodes as have the memory."""
         trees = max(FEWEST_TREES, math.ceil(rows / ROWS_PER_TREE))
-        share = float(min(Fraction(1), Fraction(ROWS_PER_TREE, rows)))
+        share = min(Fraction(1), Fraction(ROWS_PER_TREE, rows))
         workers = 1
         while (its := cls(rows, trees, share, workers, assumed.threads)).bytes_of_worker(measured) > assumed.memory:
             workers += 1

@@ -86,10 +86,10 @@ class Line:
     def through(cls, points: Sequence[tuple[float, float]]) -> Self:
         """The line of least squares of relative errors; neither part is negative."""
         x, y = np.asarray(points, float).T
-        slope, base = np.polyfit(x, y, 1, w=1 / y) if len(points) > 1 else (0.0, y[0])
+        slope, base = (float(its) for its in np.polyfit(x, y, 1, w=1 / y)) if len(points) > 1 else (0.0, float(y[0]))
         if base < 0:
             return cls(0.0, float(np.mean(y / x)))
-        return cls(float(base), float(slope)) if slope > 0 else cls(float(np.mean(y)), 0.0)
+        return cls(base, slope) if slope > 0 else cls(float(np.mean(y)), 0.0)
 
     def at(self, x: float) -> float:
         """The value there."""
@@ -115,7 +115,8 @@ class Curve:
         """The e in y ~ x^e."""
         if len(self.points) == 1:
             return 1.0
-        return float(np.polyfit(*np.log(np.asarray(self.points)).T, 1)[0])
+        log_x, log_y = np.log(np.asarray(self.points)).T
+        return float(np.polyfit(log_x, log_y, 1)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +202,7 @@ class Measured:
     def crowding(self) -> float:
         """How many times as long a deletion takes for a tree of the measured forest as for a tree alone."""
         of_each = self.value(keys.whole(keys.LOCAL, 1, "delete")) / self.options["trees"]
-        return of_each / self._deletions.at(self.options["rows"])
+        return float(of_each / self._deletions.at(self.options["rows"]))
 
     @cached_property
     def merging(self) -> float:
@@ -212,7 +213,7 @@ class Measured:
         """Growing one tree of a forest, which has stored the rows once for all of them."""
         alone = Curve([(n, self.value(keys.tree_fit(n))) for n in self._trees])
         of_each = self.value(keys.whole(keys.LOCAL, 1, "fit")) / self.options["trees"]
-        return alone.at(n_rows) * of_each / alone.at(self.options["rows"])
+        return float(alone.at(n_rows) * of_each / alone.at(self.options["rows"]))
 
     @property
     def bytes_of_row(self) -> float:

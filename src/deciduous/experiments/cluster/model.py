@@ -17,6 +17,7 @@ from .measured import Measured, Times
 
 NEGLIGIBLE = 1e-9
 CLIENTS_FOR_REQUESTS = 16  # of the series from which the time of a request is taken
+BYTES_OF_ID = 8
 MOST_OF_FIT = 1.8  # that a batch takes, however many rows it has (docs/performance.md)
 LEAST_START = 0.1  # of a recovery is the start of a process
 STEPS_TO_BALANCE = 100
@@ -37,7 +38,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Costs:
-    """What the parts of a change take in a deployment. The simulation draws from these times, the model adds them up."""
+    """What the parts of a change take in a deployment: the simulation draws from these times, the model adds them."""
 
     measured: Measured
     where: Deployment
@@ -100,6 +101,10 @@ class Costs:
         """The coordinator calls all workers."""
         its = self.measured.call(self.where.workers)
         return its.like(its.mean + self.assumed.network_round_trip)
+
+    def network(self, n_rows: float) -> float:
+        """Sending a change with the ids of so many rows to all workers, beyond the time of a call."""
+        return self.where.workers * (self.assumed.bytes_per_call + BYTES_OF_ID * n_rows) / self.assumed.network_bytes
 
     @cached_property
     def tree(self) -> Times:
@@ -188,7 +193,7 @@ def pass_of(costs: Costs, n_rows: float) -> Pass:
         Part.FILES: found + 2 * costs.note.mean + written + waited_for_files,
         Part.TREES: trees,
         Part.SLOWEST: slowest,
-        Part.NETWORK: n_rows * costs.where.workers * 8 / costs.assumed.network_bytes,
+        Part.NETWORK: costs.network(n_rows),
     }
     return Pass(n_rows, parts, sum(parts.values()))
 
@@ -265,13 +270,14 @@ def erasures_per_second(costs: Costs) -> tuple[float, Part]:
     of_one = Costs(costs.measured, parts, costs.assumed, costs.design)
     most = capacity(of_one)
     limits = [(most.per_second * n_parts, most.bottleneck)]
-    if costs.design.has_log:
-        limits.append((rewriting_capacity(costs), Part.FILES))
+    limits.append((rewriting_capacity(costs), Part.FILES))
     return min(limits, key=lambda limit: limit[0])
 
 
 def rewriting_capacity(costs: Costs) -> float:
     """How many rows may leave per second if their files are written anew in the background, each once in a while."""
+    if not costs.design.has_log:
+        return math.inf
     each = costs.find.mean + costs.prepare.mean + costs.write.mean
     threads = REWRITING_SHARE * costs.where.workers * costs.where.threads
     files_per_round = costs.design.seconds_between_rewrites / each * threads
@@ -353,12 +359,12 @@ def calibration(measured: Measured) -> tuple[float, float]:
 class _Bare(Costs):
     """Costs without what the coordinator does itself."""
 
-    coordinator = 0.0  # type: ignore[assignment]
-    coordinator_per_request = 0.0  # type: ignore[assignment]
+    coordinator = 0.0
+    coordinator_per_request = 0.0
 
 
 def started(measured: Measured, who: str) -> float:
-    """How long a process takes to start after a failure and to be found: what reading and growing leave of the whole."""
+    """How long a process takes to start after a failure: what reading and growing leave of the whole."""
     costs = Costs(measured, local(measured, max(measured.options["workers"])))
     whole = measured.value(keys.whole(keys.CLUSTER, costs.where.workers, f"{who} killed p50"))
     reading = costs.n_files * costs.find.mean

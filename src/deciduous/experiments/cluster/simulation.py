@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class Simulation:
         if with_failures:
             self.env.process(self._fail("coordinator", self._fail_coordinator))
             for worker in self.workers:
-                self.env.process(self._fail("worker", lambda worker=worker: self._recover_worker(worker)))
+                self.env.process(self._fail("worker", partial(self._recover_worker, worker)))
 
     # -------------------------------------------------------------------------------------------------------- clients
 
@@ -184,11 +185,10 @@ class Simulation:
         costs, n_rows = self.costs, len(requests)
         n_files = self._files_of(n_rows)
         own = costs.coordinator + n_rows * costs.coordinator_per_request
-        sent = n_rows * costs.where.workers * 8 / costs.assumed.network_bytes
-        yield self.env.timeout(own + sent + self._sum_of(costs.find, n_files))
+        yield self.env.timeout(own + self._sum_of(costs.find, n_files))
         yield self.env.timeout(costs.note.drawn(self.random))
         self._is_noted = True
-        yield self.env.timeout(costs.calls.drawn(self.random))
+        yield self.env.timeout(costs.calls.drawn(self.random) + costs.network(n_rows))
         yield from self._change_trees(n_rows, self._sum_of(costs.prepare, n_files))
         yield self.env.timeout(self._sum_of(costs.write, n_files) + costs.note.drawn(self.random))
 

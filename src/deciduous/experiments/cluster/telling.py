@@ -12,7 +12,7 @@ from ..wording import digits, shown
 from . import keys
 from .deployment import AS_IT_IS, DESIGNS, Assumptions, Deployment, Design
 from .measured import Measured, Times
-from .model import Costs, Part, capacity, erasures_per_second, latency, local
+from .model import Costs, Part, capacity, erasures_per_second, latency, local, rewriting_capacity
 from .simulation import Outcome, arrivals, clients, saturated
 
 ROWS = tuple(10**exponent for exponent in range(5, 11))
@@ -49,7 +49,7 @@ class Sustained:
     design: Design
     per_second: float
     limit: Part
-    simulated: float
+    simulated: float  # at most what the formulas leave to files that are written in the background
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,15 @@ class Findings:
             for its in self.comparisons
         ]
         return Table("Measured and simulated", ("", "measured", "simulated", "formula", "simulated / measured"), rows)
+
+    def machine(self) -> str:
+        """Where the measurements are from."""
+        its, options = self.measured.content["machine"], self.measured.options
+        return (
+            f"Measured on {its['date'][:10]} on {its['cores']} processors ({its['cpu']}), which had a load of "
+            f"{its['load_average']:.1f} when it began: {options['rows']:,} rows of {options['columns']} columns in "
+            f"{options['trees']} trees."
+        )
 
     def whole_table(self) -> Table:
         """What was measured of forests on the cluster of the benchmark."""
@@ -191,10 +200,12 @@ class Findings:
         return self._sustained_by(self.costs(rows).where, design)
 
     def _sustained_by(self, where: Deployment, design: Design) -> Sustained:
-        per_second, limit = erasures_per_second(Costs(self.measured, where, self.assumed, design))
+        whole = Costs(self.measured, where, self.assumed, design)
+        per_second, limit = erasures_per_second(whole)
         part = where.part(design.n_coordinators)
         its = saturated(Costs(self.measured, part, self.assumed, design), PASSES[design.name], self.seed)
-        return Sustained(where, design, per_second, limit, its.per_second * (where.rows // part.rows))
+        simulated = its.per_second * (where.rows // part.rows)
+        return Sustained(where, design, per_second, limit, min(simulated, rewriting_capacity(whole)))
 
     def nodes_table(self) -> Table:
         """What so many rows take."""
@@ -260,16 +271,19 @@ class Findings:
 
     def block(self, name: str) -> str:
         """What stands between the markers of this name in the documentation."""
-        return {
+        if name == "machine":
+            return self.machine()
+        tables = {
             "whole": self.whole_table,
             "parts": self.parts_table,
             "comparison": self.comparison_table,
             "agreement": self.agreement_table,
             "nodes": self.nodes_table,
             "rates": self.rates_table,
-            "bulk": lambda: self.rates_table(DESIGNS[-1]),
             "designs": self.designs_table,
-        }[name]().as_markdown()
+            "last": lambda: self.rates_table(DESIGNS[-1]),
+        }
+        return tables[name]().as_markdown()
 
     def as_json(self) -> dict[str, list[dict[str, Any]]]:
         """The same for programs."""
@@ -300,9 +314,7 @@ class Findings:
             for share in UNSATURATED:
                 rate = share * most
                 its: Outcome = arrivals(costs, rate, REQUESTS_COMPARED / rate, self.seed)
-                found.append(
-                    (rows, share, its.per_second / rate - 1, latency(costs, rate) / its.mean_latency - 1)
-                )
+                found.append((rows, share, its.per_second / rate - 1, latency(costs, rate) / its.mean_latency - 1))
         return found
 
     @property
@@ -315,4 +327,3 @@ class Findings:
         by_rows = {rows: [its for its in self.disagreements if its[0] == rows] for rows in ROWS}
         lines = [[f"{rows:,}", *(f"{100 * its[3]:+.0f}%" for its in found)] for rows, found in by_rows.items()]
         return Table("Agreement", ("rows", *(f"at {share:.0%} of what is sustained" for share in UNSATURATED)), lines)
-
