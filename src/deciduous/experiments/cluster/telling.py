@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -85,9 +85,12 @@ class Findings:
             of_each = max(2, self.measured.options["n_at_once"] // n_clients)
             its = clients(costs, n_clients, of_each, self.seed)
             series = keys.whole(keys.CLUSTER, n_workers, what)
-            yield Comparison(
-                f"{workers}, {what}: deletions", "per s", self.measured.value(f"{series}: per second"), its.per_second
-            )
+            for quantity, unit, simulated in (
+                ("per second", "per s", its.per_second),
+                ("rows of a pass", "rows", its.rows_of_pass),
+            ):
+                measured = self.measured.value(f"{series}: {quantity}")
+                yield Comparison(f"{workers}, {what}: {quantity}", unit, measured, simulated)
 
     def comparison_table(self) -> Table:
         """Measured, simulated, modelled."""
@@ -273,7 +276,7 @@ class Findings:
         """What stands between the markers of this name in the documentation."""
         if name == "machine":
             return self.machine()
-        tables = {
+        tables: dict[str, Callable[[], Table]] = {
             "whole": self.whole_table,
             "parts": self.parts_table,
             "comparison": self.comparison_table,
