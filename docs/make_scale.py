@@ -10,9 +10,10 @@ import re
 import sys
 from pathlib import Path
 
+from deciduous.experiments.cluster.findings import Findings
 from deciduous.experiments.cluster.measured import MEASURED, Measured
 from deciduous.experiments.cluster.picture import drawn
-from deciduous.experiments.cluster.telling import Findings
+from deciduous.experiments.cluster.telling import block
 
 PAGE = Path(__file__).with_name("scale.md")
 PICTURE = Path(__file__).with_name("pictures") / "erasures.svg"
@@ -22,7 +23,7 @@ DIGITS_OF_TIMES = 6  # significant ones
 
 def page(text: str, findings: Findings) -> str:
     """The page with the numbers of these findings between its markers."""
-    return BLOCK.sub(lambda found: f"{found[1]}\n{findings.block(found[2])}\n\n{found[3]}", text)
+    return BLOCK.sub(lambda found: f"{found[1]}\n{block(findings, found[2])}\n\n{found[3]}", text)
 
 
 def keep(path: Path) -> None:

@@ -165,9 +165,10 @@ def simulate_scale(
     """Simulate forests on Ray clusters: erasures per second, by rows and workers, and what limits them."""
     if find_spec("simpy") is None:
         raise DeciduousError("The simulation needs SimPy: pip install 'deciduous[experiments]'.")
+    from ..experiments.cluster import telling
+    from ..experiments.cluster.findings import Findings
     from ..experiments.cluster.measured import MEASURED, Measured
     from ..experiments.cluster.picture import drawn
-    from ..experiments.cluster.telling import Findings
 
     findings = Findings(Measured.read(measured or MEASURED), seed=seed)
     picture = out / "erasures.svg"
@@ -176,7 +177,7 @@ def simulate_scale(
     if as_json:
         present(True, {"picture": str(picture)} | findings.as_json())
         return
-    for table in (findings.comparison_table(), findings.nodes_table(), findings.designs_table()):
+    for table in (tell(findings) for tell in (telling.comparison, telling.nodes, telling.designs)):
         present_table(table.title, list(table.head), [list(row) for row in table.rows])
     present(False, {}, f"Picture: {picture}")
 

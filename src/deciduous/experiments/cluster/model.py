@@ -46,6 +46,11 @@ class Costs:
     design: Design = AS_IT_IS
 
     @cached_property
+    def part(self) -> Costs:
+        """Of what one coordinator has."""
+        return Costs(self.measured, self.where.part(self.design.n_coordinators), self.assumed, self.design)
+
+    @cached_property
     def n_files(self) -> int:
         """Of the row store."""
         return max(1, min(self.design.most_files, self.where.rows // self.design.rows_per_file))
@@ -265,10 +270,8 @@ def capacity(costs: Costs) -> Pass:
 
 def erasures_per_second(costs: Costs) -> tuple[float, Part]:
     """How many rows may leave per second, with all coordinators, and what it is that limits them."""
-    parts = costs.where.part(costs.design.n_coordinators)
-    n_parts = costs.where.rows // parts.rows
-    of_one = Costs(costs.measured, parts, costs.assumed, costs.design)
-    most = capacity(of_one)
+    most = capacity(costs.part)
+    n_parts = costs.where.rows // costs.part.where.rows
     limits = [(most.per_second * n_parts, most.bottleneck)]
     limits.append((rewriting_capacity(costs), Part.FILES))
     return min(limits, key=lambda limit: limit[0])
@@ -301,18 +304,23 @@ def mean_pass(costs: Costs, per_second: float) -> Pass:
     return its
 
 
+def alone(costs: Costs) -> float:
+    """The mean time from a request to its answer when nobody else asks."""
+    return costs.request.mean + pass_of(costs, 1.0).seconds
+
+
 def latency(costs: Costs, per_second: float) -> float:
     """The mean time from a request to its answer when so many come per second, at random.
 
     Whoever comes during a pass is more likely to come during a long one, waits for its end, and then is deleted
     together with all others that came meanwhile.
     """
-    its, alone = mean_pass(costs, per_second), pass_of(costs, 1.0)
+    its = mean_pass(costs, per_second)
     idle = math.exp(-per_second * its.seconds) / per_second  # after a pass
     busy = its.seconds / (its.seconds + idle)
     met = its.seconds * (1 + variation(costs, its, per_second))  # the pass during which somebody comes
     own = pass_of(costs, 1 + per_second * met)
-    return costs.request.mean + busy * (met / 2 + own.seconds) + (1 - busy) * alone.seconds
+    return (1 - busy) * alone(costs) + busy * (costs.request.mean + met / 2 + own.seconds)
 
 
 def variation(costs: Costs, its: Pass, per_second: float) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..drawing import COLOURS, as_svg, pyplot_without_display
 from .deployment import DESIGNS
+from .findings import ROWS_ON_WORKERS, Findings, Sustained
 from .model import Part
-from .telling import ROWS_ON_WORKERS, Findings, Sustained
 
 STYLES = dict(zip((design.name for design in DESIGNS), ("-", "--", "-.", ":"), strict=True))
 OF_PARTS = dict(zip(Part, COLOURS, strict=False))
