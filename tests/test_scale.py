@@ -150,12 +150,10 @@ def test_more_than_can_be_sustained_is_refused() -> None:
 def test_every_request_is_answered_once_whoever_fails() -> None:
     """Failures every few seconds of everybody: what was asked was acknowledged, refused, or still waits."""
     costs = small_cluster(scattered(), time_between_failures=5.0)
-    simulation = Simulation(costs, 3, with_failures=True)
-    its = simulation.run_arrivals(20.0, 200.0)
+    its = Simulation(costs, 3, with_failures=True).run_arrivals(20.0, 200.0)
     assert min(its.failures.values()) > 5
     assert its.asked == len(its.latencies) + its.refused + its.left
-    assert its.carried_out == len(its.latencies) == sum(its.rows_of_passes)
-    assert simulation.most_carried_out == 1
+    assert len(its.latencies) == sum(its.rows_of_passes)
     assert max(its.latencies) > 1.0  # the time of a recovery
 
 
@@ -228,6 +226,7 @@ def test_ray_up_example_has_what_the_launcher_needs() -> None:
     assert its["max_workers"] == len(its["provider"]["worker_ips"])
     for commands in ("head_start_ray_commands", "worker_start_ray_commands"):
         assert any("ray start" in command for command in its[commands])
+    assert any("--autoscaling-config" in command for command in its["head_start_ray_commands"])
     assert any("deciduous[ray]" in command for command in its["setup_commands"])
 
 

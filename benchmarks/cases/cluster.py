@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ class Pair:
 
     def take(self, n: int) -> list[int]:
         """Rows that were not deleted yet."""
-        return [row for row, _ in zip(self.rows, range(n), strict=False)]
+        return list(islice(self.rows, n))
 
     def fit(self) -> None:
         """Training, in turns; the first one on the cluster also starts its processes."""
@@ -138,22 +139,21 @@ class Pair:
             for system, forest in self.both.items():
                 times[system].append(timed(partial(change, forest, row)))
 
-        with self.processor_time(what, len(rows)):
-            done = len(latencies(change_both, rows, self.bench.sizes.budget))
+        before = self.coordinator_seconds()
+        done = len(latencies(change_both, rows, self.bench.sizes.budget))
+        per_change = (self.coordinator_seconds() - before) / done
+        self.bench.results.record(self.key(keys.CLUSTER, f"{what}, coordinator's processor time"), per_change, "s")
         for system, its in times.items():
             self.bench.results.record_latencies(self.key(system, what), its)
         beyond = np.subtract(times[keys.CLUSTER], times[keys.LOCAL]).tolist()
         self.bench.results.record_latencies(self.key(keys.CLUSTER, f"{what}, beyond one process"), beyond)
         return list(rows[:done])
 
-    @contextmanager
-    def processor_time(self, what: str, n: int) -> Iterator[None]:
-        """Note the processor time that the coordinator takes for each of n changes."""
-        pid = self.spread.status()["pid"]
-        before = processor_seconds(pid)
-        yield
-        per_change = (processor_seconds(pid) - before) / n
-        self.bench.results.record(self.key(keys.CLUSTER, f"{what}, coordinator's processor time"), per_change, "s")
+    def coordinator_seconds(self) -> float:
+        """How long processors have worked for the coordinator."""
+        stat = Path(f"/proc/{self.spread.status()['pid']}/stat").read_text(encoding="utf-8")
+        after_name = stat.rpartition(")")[2].split()
+        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
     def delete(self, forest: Any, row: int) -> None:
         """One row."""
@@ -216,12 +216,6 @@ def spread_forest(params: dict[str, Any], n_workers: int) -> Any:
 
     own: dict[str, Any] = {"n_jobs": 1, "n_workers": n_workers}
     return RayForestClassifier(**(params | own))
-
-
-def processor_seconds(pid: int) -> float:
-    """How long processors have worked for a process."""
-    after_name = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # ----------------------------------------------------------------------------------------------------------- the parts

@@ -29,8 +29,7 @@ class Request:
     """A client wants a row to be deleted."""
 
     came: float
-    answer: simpy.Event
-    times_carried_out: int = 0
+    answer: simpy.Event  # which can be given once
 
 
 @dataclass
@@ -39,7 +38,6 @@ class Outcome:
 
     asked: int = 0
     refused: int = 0
-    carried_out: int = 0
     left: int = 0  # still waiting at the end
     latencies: list[float] = field(default_factory=list)
     rows_of_passes: list[int] = field(default_factory=list)
@@ -76,10 +74,10 @@ class Simulation:
         self.env = simpy.Environment()
         self.outcome = Outcome()
         self.workers = [simpy.PreemptiveResource(self.env) for _ in range(costs.where.workers)]
-        self.most_carried_out = 0  # how often the same request was, at most
         self._waiting: list[Request] = []
         self._n_waiting = 0  # with those that are being carried out
         self._somebody_waits = self.env.event()
+        self._is_noted = False  # the change that is going on
         self._coordinator = self.env.process(self._coordinate())
         if with_failures:
             self.env.process(self._fail("coordinator", self._fail_coordinator))
@@ -157,12 +155,7 @@ class Simulation:
 
     def _recover(self, together: list[Request]) -> Steps:
         """The coordinator is back. What was noted is carried out; other requests are made again. Those to answer."""
-        while True:
-            try:
-                yield self.env.timeout(self.costs.recovery("coordinator"))
-            except simpy.Interrupt:
-                continue
-            break
+        yield self.env.timeout(self.costs.recovery("coordinator"))
         if self._is_noted:
             return together
         self._waiting = together + self._waiting
@@ -173,9 +166,6 @@ class Simulation:
         if requests:
             self.outcome.rows_of_passes.append(len(requests))
         for request in requests:
-            request.times_carried_out += 1
-            self.most_carried_out = max(self.most_carried_out, request.times_carried_out)
-            self.outcome.carried_out += 1
             self.outcome.latencies.append(now - request.came + self.costs.request.mean / 2)
             self._n_waiting -= 1
             request.answer.succeed()
