@@ -59,6 +59,7 @@ def run(bench: Bench) -> None:
     measure_trees(bench, sizes)
     measure_batches(bench, sizes)
     measure_store(bench, sizes)
+    bench.results.options["cluster"]["load_at_end"] = os.getloadavg()[1]  # of five minutes
 
 
 @contextmanager

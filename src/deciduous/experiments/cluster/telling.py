@@ -26,9 +26,10 @@ def machine(measured: Measured) -> str:
     """Where the measurements are from."""
     its, options = measured.content["machine"], measured.options
     return (
-        f"Measured on {its['date'][:10]} on {its['cores']} processors ({its['cpu']}), which had a load of "
-        f"{its['load_average']:.1f} when it began: {options['rows']:,} rows of {options['columns']} columns in "
-        f"{options['trees']} trees."
+        f"Measured on {its['date'][:10]} on {its['cores']} processors ({its['cpu']}): {options['rows']:,} rows of "
+        f"{options['columns']} columns in {options['trees']} trees. The machine had a load of "
+        f"{its['load_average']:.1f} when it began, and of {options['load_at_end']:.1f} in the last five minutes, that "
+        f"of the benchmark included; above {its['cores']} others were at work, and times are longer than they need be."
     )
 
 
