@@ -48,9 +48,6 @@ def run(bench: Bench) -> None:
     if find_spec("ray") is None:
         raise Unavailable("there is no Ray: pip install 'deciduous[ray]'")
     its = bench.data(keys.DATA)
-    n_rows, n_columns = its.X.shape
-    n_trees = bench.setting(its.name).n_trees
-    bench.results.options["cluster"] = {"rows": n_rows, "columns": n_columns, "trees": n_trees} | asdict(sizes)
     with connected():
         for n_workers in sizes.workers:
             with Pair(bench, its, n_workers) as pair:
@@ -59,12 +56,18 @@ def run(bench: Bench) -> None:
     measure_trees(bench, sizes)
     measure_batches(bench, sizes)
     measure_store(bench, sizes)
-    bench.results.options["cluster"]["load_at_end"] = os.getloadavg()[1]  # of five minutes
+    # Last, as this tells the simulation that everything is there.
+    bench.results.options["cluster"] = asdict(sizes) | {
+        "rows": len(its.X),
+        "columns": its.X.shape[1],
+        "trees": bench.setting(its.name).n_trees,
+        "load_at_end": os.getloadavg()[1],  # of five minutes
+    }
 
 
 @contextmanager
 def connected() -> Iterator[None]:
-    """A Ray cluster of this machine, unless this process has one already."""
+    """A Ray cluster of our own, whoever else has one on this machine, unless this process has one already."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     import ray
@@ -72,7 +75,8 @@ def connected() -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    ray.init(num_cpus=MOST_PROCESSES, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
+    ray.init("local", num_cpus=MOST_PROCESSES, **options)
     try:
         yield
     finally:
