@@ -78,6 +78,7 @@ docs: build  ## Write docs/api.md and docs/cli.md again after a change of docstr
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_experiments.py
+	$(BIN)/python docs/make_scale.py
 	$(BIN)/python docs/make_transcript.py
 
 .PHONY: experiments

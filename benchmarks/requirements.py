@@ -5,7 +5,10 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Literal
+
+from deciduous.experiments.cluster import keys
 
 from . import before
 from .decisions import GATHER, KINDS, SCHEMES, Kind
@@ -358,6 +361,30 @@ def of_scale() -> list[Requirement]:
     ]
 
 
+def of_cluster() -> list[Requirement]:
+    """Forests on Ray, beside the forest of one process with as many threads as they have workers."""
+    found = []
+    for n in (1, 2):
+        ours, theirs = (partial(keys.whole, system, n) for system in (keys.CLUSTER, keys.LOCAL))
+        fit_must = 1.15 if n == 2 else None
+        fits = ours("fit"), theirs("fit")
+        found.append(Requirement(f"cluster of {n}: fit / one process", "cluster", *fits, "at most", must=fit_must))
+        for what, must in (("delete", 5e-3), ("add", None)):
+            beyond = ours(f"{what}, beyond one process")
+            name = f"cluster of {n}: {what}, beyond one process"
+            found.append(Requirement(name, "cluster", beyond, None, "at most", must=must, unit="s"))
+        for who in keys.PROCESSES:
+            name = f"cluster of {n}: {who} killed, until the next deletion"
+            found.append(Requirement(name, "cluster", ours(f"{who} killed"), unit="s"))
+        for what, unit in (("predict one row", "s"), ("predicted rows per second", "rows/s")):
+            found.append(Requirement(f"cluster of {n}: {what}", "cluster", ours(what), unit=unit))
+        at_once = ours(f"{keys.at_once(64)}: per second")
+        found.append(
+            Requirement(f"cluster of {n}: deletions per second, 64 clients", "cluster", at_once, unit="rows/s")
+        )
+    return found
+
+
 REQUIREMENTS: tuple[Requirement | All, ...] = (
     *of_table(),
     *of_nodes(),
@@ -369,4 +396,5 @@ REQUIREMENTS: tuple[Requirement | All, ...] = (
     *of_categories(),
     *of_worst_cases(),
     *of_scale(),
+    *of_cluster(),
 )

@@ -8,7 +8,19 @@ from dataclasses import dataclass, field, replace
 from deciduous.experiments import datasets, paper
 from deciduous.experiments.paper import Setting
 
-__all__ = ["FULL", "NODE_ROWS", "QUICK", "REGRESSION", "SETTINGS", "TINY", "UNIFORM", "CurveSizes", "Setting", "Sizes"]
+__all__ = [
+    "FULL",
+    "NODE_ROWS",
+    "QUICK",
+    "REGRESSION",
+    "SETTINGS",
+    "TINY",
+    "UNIFORM",
+    "ClusterSizes",
+    "CurveSizes",
+    "Setting",
+    "Sizes",
+]
 
 
 # The paper's hyperparameters (Gini), and d_rmax at a tolerance of 0.5%. The two sizes of Synthetic and the 10 trees of
@@ -34,6 +46,24 @@ class CurveSizes:
     n: int
     trees: int
     axes: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class ClusterSizes:
+    """What is measured of forests on a Ray cluster; nothing without workers."""
+
+    workers: tuple[int, ...] = (1, 2)
+    clients: tuple[int, ...] = (4, 16, 64)
+    n_at_once: int = 640  # deletions by all clients together
+    n_additions: int = 200
+    n_kills: int = 5
+    tree_rows: tuple[int, ...] = (5_000, 20_000, 80_000, 320_000, 1_280_000)
+    n_trees_alone: int = 4
+    batches: tuple[int, ...] = (1, 4, 16, 64)
+    batch_rows: int = 80_000
+    n_batches: int = 20
+    file_rows: tuple[int, ...] = (512, 4_096, 32_768)
+    n_files_changed: int = 100
 
 
 @dataclass(frozen=True)
@@ -76,6 +106,7 @@ class Sizes:
     min_node_trees: int = 200  # … or more: so many decisions that they take longer than storing the rows
     score_rows: int = 20_000
     score_trees: int = 10
+    cluster: ClusterSizes = field(default_factory=ClusterSizes)
 
     def setting(self, data: str) -> Setting:
         """The hyperparameters for a data set in a run of this size."""
@@ -127,6 +158,18 @@ QUICK = Sizes(
     node_work=100_000,
     score_rows=5_000,
     score_trees=4,
+    cluster=ClusterSizes(
+        clients=(4, 16, 64),
+        n_at_once=256,
+        n_additions=50,
+        n_kills=1,
+        tree_rows=(5_000, 20_000, 80_000),
+        n_trees_alone=2,
+        batches=(1, 16),
+        n_batches=5,
+        file_rows=(512, 4_096),
+        n_files_changed=20,
+    ),
 )
 
 # For the test of the benchmarks themselves.
@@ -155,4 +198,5 @@ TINY = Sizes(
     min_node_trees=8,
     score_rows=200,
     score_trees=2,
+    cluster=ClusterSizes(workers=()),  # tests/cluster has a test of its own
 )

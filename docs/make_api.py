@@ -11,6 +11,7 @@ import deciduous
 import deciduous.export
 import deciduous.live
 import deciduous.pictures
+import deciduous.ray
 from deciduous._forest import DareForest
 from deciduous.frozen import FrozenForest
 
@@ -21,6 +22,9 @@ FAMILIES = {
     FrozenForest: (deciduous.FrozenForestClassifier, deciduous.FrozenForestRegressor),
 }
 CLASSES = (deciduous.live.LiveForest, deciduous.live.Requests, deciduous.live.ForestView)
+ON_CLUSTERS = (deciduous.ray.RayForestClassifier, deciduous.ray.RayForestRegressor)
+# What they have beside the local estimators, or for other arguments.
+ON_CLUSTERS_ALONE = ("connect", "fit", "from_local", "load", "report", "save", "shut_down", "status", "to_local")
 FUNCTIONS = (deciduous.load, deciduous.tune)
 MODULES = {
     deciduous.live: ("connect", "read_forest"),
@@ -77,6 +81,12 @@ def page() -> str:
         lines += family_pages(base, classes)
     for its_class in CLASSES:
         lines += described(its_class.__name__, its_class, "##") + member_pages(its_class)
+    for its_class in ON_CLUSTERS:
+        lines += described(f"deciduous.ray.{its_class.__name__}", its_class, "##")
+    lines += ["What both have beside what the local estimators have, or with other arguments:", ""]
+    for name in ON_CLUSTERS_ALONE:
+        member = getattr(ON_CLUSTERS[0], name)
+        lines += described(signature(name, member), member, "###")
     for function in FUNCTIONS:
         lines += described(signature(f"deciduous.{function.__name__}", function), function, "##")
     for module, names in MODULES.items():

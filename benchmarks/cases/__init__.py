@@ -10,6 +10,7 @@ from ..bench import Bench
 from ..settings import SETTINGS
 from . import (
     beside_peers,
+    cluster,
     curves,
     kinds_of_columns,
     kinds_of_scores,
@@ -50,5 +51,6 @@ CASES = (
     Case("hostile", "data made to be slow", worst.run_hostile),
     Case("near_ties", "seeds with almost equal splits at the root", worst.run_near_ties, once=True),
     Case("curves", "cost against n, T, d, k and p", curves.run),
+    Case("cluster", "forests on Ray beside the forest of one process: times, recovery, parts", cluster.run, once=True),
     Case("process_memory", "resident memory of processes that train", process_memory.run, once=True),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -158,6 +159,36 @@ def fetch_data(
         note(f"Fetching {name} …")
         fetched[name] = str(datasets.fetch(name, data))
     present(as_json, {"files": fetched}, *(f"{name}: {path}" for name, path in fetched.items()))
+
+
+@app.command("scale", epilog=options.examples("deciduous experiment scale --out results"))
+def simulate_scale(
+    measured: Annotated[
+        Path | None,
+        typer.Option("--measured", help="Results of `bench --only cluster`. Default: those that come along."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the simulation.")] = 0,
+    out: OutOption = DEFAULT_OUT,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate forests on Ray clusters: erasures per second, by rows and workers, and what limits them."""
+    if find_spec("simpy") is None:
+        raise DeciduousError("The simulation needs SimPy: pip install 'deciduous[experiments]'.")
+    from ..experiments.cluster import telling
+    from ..experiments.cluster.findings import Findings
+    from ..experiments.cluster.measured import MEASURED, Measured
+    from ..experiments.cluster.picture import drawn
+
+    findings = Findings(Measured.read(measured or MEASURED), seed=seed)
+    picture = out / "erasures.svg"
+    out.mkdir(parents=True, exist_ok=True)
+    picture.write_text(drawn(findings), encoding="utf-8")
+    if as_json:
+        present(True, {"picture": str(picture)} | findings.as_json())
+        return
+    for table in (tell(findings) for tell in (telling.comparison, telling.nodes, telling.designs)):
+        present_table(table.title, list(table.head), [list(row) for row in table.rows])
+    present(False, {}, f"Picture: {picture}")
 
 
 def _run_with_progress(request: runner.Request, store: Store) -> None:

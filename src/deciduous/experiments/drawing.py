@@ -32,7 +32,7 @@ class Panel:
 
 def line_panels(panels: Sequence[Panel], n_columns: int = 3) -> str:
     """Panels side by side, one legend for all."""
-    pyplot = _pyplot()
+    pyplot = pyplot_without_display()
     n_columns = min(n_columns, len(panels))
     n_rows = -(-len(panels) // n_columns)
     figure, axes = pyplot.subplots(
@@ -50,12 +50,12 @@ def line_panels(panels: Sequence[Panel], n_columns: int = 3) -> str:
     for axis in axes.flat[len(panels) :]:
         axis.set_axis_off()
     _legend(figure, pyplot, colours, styles)
-    return _svg(figure, pyplot)
+    return as_svg(figure, pyplot)
 
 
 def grouped_bars(rows: Sequence[tuple[str, Mapping[str, Mapping[str, float]]]], is_log: Sequence[bool]) -> str:
     """Rows of bars: for each, its label, and for each group (on the x axis) the height of each bar by name."""
-    pyplot = _pyplot()
+    pyplot = pyplot_without_display()
     figure, axes = pyplot.subplots(
         len(rows), 1, squeeze=False, figsize=(WIDTH, 2.4 * len(rows) + 0.8), layout="constrained", sharex=True
     )
@@ -73,7 +73,7 @@ def grouped_bars(rows: Sequence[tuple[str, Mapping[str, Mapping[str, float]]]], 
         axis.grid(axis="y", linewidth=0.4)
         axis.axhline(0 if not is_logarithmic else 1, color="#888888", linewidth=0.6)
     _legend(figure, pyplot, colours, dict.fromkeys(names, "-"))
-    return _svg(figure, pyplot)
+    return as_svg(figure, pyplot)
 
 
 def _legend(figure: Any, pyplot: Any, colours: Mapping[str, str], styles: Mapping[str, str]) -> None:
@@ -82,7 +82,8 @@ def _legend(figure: Any, pyplot: Any, colours: Mapping[str, str], styles: Mappin
         figure.legend(lines, list(colours), loc="outside upper center", ncols=min(7, len(lines)), frameon=False)
 
 
-def _svg(figure: Any, pyplot: Any) -> str:
+def as_svg(figure: Any, pyplot: Any) -> str:
+    """The figure, which is closed; the same bytes each time."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     pyplot.close(figure)
@@ -91,7 +92,8 @@ def _svg(figure: Any, pyplot: Any) -> str:
     )
 
 
-def _pyplot() -> Any:
+def pyplot_without_display() -> Any:
+    """Matplotlib in our style, or the reason why it is not here."""
     try:
         import matplotlib
     except ImportError:

@@ -10,6 +10,8 @@ import inspect
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -53,7 +55,7 @@ class Request:
     ids: Any
     subjects: Any
     outcome: UpdateReport | BaseException | None = None
-    came: float = field(default_factory=time.monotonic)
+    is_answered: threading.Event = field(default_factory=threading.Event)
 
     def result(self) -> UpdateReport:
         """What came of it."""
@@ -176,7 +178,7 @@ class Coordinator:
     @ray.method(concurrency_group="changes")
     def change(self, request: str, name: str, arguments: dict[str, Any]) -> Any:
         """Call a method that changes the forest, unless this request was carried out."""
-        with self._turn():
+        with self._place_in_queue(), self._changing:
             if request in self._store.done_requests:
                 return None
             with self._fitted().for_requests([request]):
@@ -200,21 +202,36 @@ class Coordinator:
         """Delete rows, together with all others that wait to be deleted."""
         request = Request(name, ids, subjects)
         self._fitted()
-        with self._turn(request):
-            if request.outcome is None:
-                with self._queue:
-                    together, self._waiting = self._waiting, []
-                self._delete_together(together)
+        with self._place_in_queue():
+            with self._queue:
+                self._waiting.append(request)
+                leads = len(self._waiting) == 1
+            if leads:  # those who come while it waits for its turn are served together with it
+                self._serve_waiting()
+            request.is_answered.wait()
         return request.result()
 
-    def _turn(self, request: Request | None = None) -> _Turn:
+    def _serve_waiting(self) -> None:
+        with self._changing:
+            with self._queue:
+                together, self._waiting = self._waiting, []
+            try:
+                self._delete_together(together)
+            finally:
+                for request in together:
+                    request.is_answered.set()
+
+    @contextmanager
+    def _place_in_queue(self) -> Iterator[None]:
         with self._queue:
             if self._n_waiting >= self._max_waiting:
                 raise QueueFullError(self._n_waiting)
             self._n_waiting += 1
-            if request is not None:
-                self._waiting.append(request)
-        return _Turn(self)
+        try:
+            yield
+        finally:
+            with self._queue:
+                self._n_waiting -= 1
 
     def _delete_together(self, requests: list[Request]) -> None:
         """Delete what several ask for, in one pass; each that cannot be carried out fails alone."""
@@ -343,22 +360,6 @@ class Coordinator:
 
             raise NotFittedError("This forest is not fitted yet. Call `fit` first.")
         return self._forest
-
-
-class _Turn:
-    """A change waits for its turn, and has it."""
-
-    def __init__(self, coordinator: Coordinator) -> None:
-        self._coordinator = coordinator
-
-    def __enter__(self) -> None:
-        self._coordinator._changing.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        its = self._coordinator
-        its._changing.release()
-        with its._queue:
-            its._n_waiting -= 1
 
 
 def worker_name(forest: str, number: int) -> str:

@@ -27,8 +27,8 @@ from .._state import entry
 from ..errors import FolderError
 from ._rows import RowFormat, Rows
 
-ROWS_PER_FILE = 128  # a deletion writes a file anew, which takes as long as all else that is done for it
-MOST_FILES = 16_384
+ROWS_PER_FILE = 512  # small, as a deletion writes a file anew; not smaller, as workers read all of them
+MOST_FILES = 2**20
 MIXER = np.uint64(0x9E3779B97F4A7C15)  # an odd number, as close to 2^64 / golden ratio as there is
 STATE, DESCRIPTION = "state", "description"
 NEW, PART = ".new", ".part"
@@ -295,7 +295,7 @@ class RowStore:
         self._format = row_format
 
     def _path(self, number: int) -> Path:
-        return self._place / f"rows-{number:05}"
+        return self._place / f"rows-{number:07}"
 
     # -------------------------------------------------------------------------------------------------------- changes
 

@@ -489,8 +489,8 @@ class RayForestClassifier(RayForest, DareForestClassifier):
         threads (or `n_jobs` of them), so that each node holds the rows once. If you give a number, `n_jobs` is 1
         unless you give that, too.
     address : str, default=None
-        Address of the cluster, as `ray.init` takes it. Default: the cluster that this process is connected to, or one
-        that is started on this machine.
+        Address of the cluster, as `ray.init` takes it. Default: the cluster that this process is connected to, else one
+        that runs on this machine, else one that is started there.
     name : str, default=None
         A name under which other processes find the forest with `connect`. Its processes then stay when this one ends,
         until `shut_down`. Default: they end with this process.
