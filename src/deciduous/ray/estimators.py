@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
@@ -40,10 +41,12 @@ from ._status_page import status_page
 from ._team import answer_of
 from ._training import FromArrays, FromFolder, FromLocal
 from ._worker import Worker
-from .errors import OutOfStepError, UnknownForestError, WorkerLostError
+from .errors import ClusterError, OutOfStepError, UnknownForestError, WorkerLostError
 
 MOST_WAITING = 64
 PATIENCE = 120.0
+SECONDS_FOR_ROOM = 30.0
+LEAST_MEMORY = 2**20  # of a worker
 TRIES_BESIDE_CHANGES = 3  # of a prediction, before it takes its turn among them
 SECONDS_BETWEEN_TRIES = 0.05
 SECONDS_BETWEEN_REPORTS = 0.5
@@ -89,7 +92,7 @@ class RayForest(DareForest):
     _coordinator: Any = None
     _workers: Sequence[Any] = ()
     _view: View | None = None
-    _own_folder: str | None = None  # made for this forest, as nobody named one
+    _own_folder: Callable[[], Any] | None = None  # removes the folder that was made, as nobody named one
     n_workers: int | None
     address: str | None
     name: str | None
@@ -172,12 +175,11 @@ class RayForest(DareForest):
         if self._coordinator is not None:
             return
         join(self.address)
+        _require_at_least("worker_memory", self.worker_memory, LEAST_MEMORY)
         n_workers, n_processors = _room(self.n_workers, self.n_jobs)
         name = secrets.token_hex(8) if self.name is None else self.name
         life: dict[str, Any] = {} if self.name is None else {"lifetime": "detached"}
         life |= {"namespace": NAMESPACE, "max_restarts": -1, "max_task_retries": 0}
-        folder = tempfile.mkdtemp(prefix="deciduous-") if self.folder is None else os.path.abspath(self.folder)
-        self._own_folder = folder if self.folder is None else None
         worker_kind = _remote(Worker, {"reads": 4, "status": 2})
         self._workers = [  # kept, as an actor ends when nobody holds it
             worker_kind.options(
@@ -185,12 +187,35 @@ class RayForest(DareForest):
             ).remote(i, n_processors, self.worker_memory)
             for i in range(n_workers)
         ]
+        self._wait_for_room(n_processors)
+        if self.folder is None:
+            folder = tempfile.mkdtemp(prefix="deciduous-")
+            self._own_folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        else:
+            folder = os.path.abspath(self.folder)
         groups = {"changes": MOST_WAITING + 4, "reads": 8, "status": 2}
         coordinator_kind = _remote(Coordinator, groups)
         self._coordinator = coordinator_kind.options(name=f"{name}/coordinator", num_cpus=0, **life).remote(
             self._task, folder, name, n_workers, PATIENCE, MOST_WAITING, self.durable
         )
         self._view = None
+
+    def _wait_for_room(self, n_processors: int) -> None:
+        """Wait until all workers have begun; end them if there is no room for some."""
+        calls = [worker.status.remote() for worker in self._workers]
+        late = ray.wait(calls, num_returns=len(calls), timeout=SECONDS_FOR_ROOM)[1]
+        if not late:
+            return
+        for worker in self._workers:
+            ray.kill(worker, no_restart=True)
+        n_workers, self._workers = len(self._workers), ()
+        present: dict[str, float] = ray.available_resources()  # type: ignore[no-untyped-call]
+        free = present.get("CPU", 0) + (n_workers - len(late)) * n_processors
+        raise ClusterError(
+            f"{len(late)} of {n_workers} workers did not begin within {SECONDS_FOR_ROOM:g} seconds. Each takes "
+            f"{n_processors} processors, and the cluster has {free:g} free ones. Give a smaller `n_workers` or "
+            "`n_jobs`, or `shut_down` forests that are not needed."
+        )
 
     @classmethod
     def connect(cls, name: str, address: str | None = None) -> Self:
@@ -234,7 +259,7 @@ class RayForest(DareForest):
             ray.kill(actor, no_restart=True)
         ray.kill(self._coordinator, no_restart=True)
         if self._own_folder is not None:
-            shutil.rmtree(self._own_folder, ignore_errors=True)
+            self._own_folder()
         self._coordinator = None
         self._view = None
 
@@ -395,11 +420,15 @@ def _remote(kind: type, groups: dict[str, int]) -> Any:
     return decorate(concurrency_groups=groups)(kind)
 
 
+def _require_at_least(name: str, value: Any, least: int) -> None:
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if value is not None and not (is_whole and value >= least):
+        raise InvalidInputError(f"{name} must be None or an integer that is at least {least}, but is {value!r}.")
+
+
 def _room(n_workers: Any, n_jobs: Any) -> tuple[int, int]:
     """How many workers, and the threads of each: without `n_workers`, one on each node, with all its processors."""
-    whole_number = isinstance(n_workers, numbers.Integral) and not isinstance(n_workers, bool)
-    if n_workers is not None and not (whole_number and n_workers >= 1):
-        raise InvalidInputError(f"n_workers must be None or at least 1, but is {n_workers!r}.")
+    _require_at_least("n_workers", n_workers, 1)
     n_threads(n_jobs)  # or raise
     homes = nodes()
     n_processors = min((int(node["Resources"]["CPU"]) for node in homes), default=1)
