@@ -137,8 +137,8 @@ FAILURES ?= 60
 INTERRUPTS ?= 5000
 MUTANTS ?= 1000000
 KILLS ?= 500
-.PHONY: torture torture-core torture-memory torture-interrupts torture-files torture-live
-torture: torture-core torture-memory torture-interrupts torture-files torture-live  ## Everything that may go wrong, many times over
+.PHONY: torture torture-core torture-memory torture-interrupts torture-files torture-live torture-cluster
+torture: torture-core torture-memory torture-interrupts torture-files torture-live torture-cluster  ## Everything that may go wrong, many times over
 
 # As users have it, without recounts: a fault of the caches shows in the forest, or nowhere.
 torture-core: .venv/.tools  ## Hostile histories at the limits of all counts, each state against a fresh fit; STATES=1000000
@@ -157,6 +157,9 @@ torture-files: build  ## Damaged model files with repaired checksums: each is re
 
 torture-live: build postgres  ## Kills of processes that work on live forests, with SQLite and PostgreSQL each; KILLS=500
 	$(BIN)/python tests/torture/live_kills.py --kills $(KILLS) --seed $(SEED)
+
+torture-cluster: build  ## Kills of processes of a forest on a Ray cluster, at random moments of every operation; KILLS=500
+	DECIDUOUS_KILLS=$(KILLS) $(BIN)/python -m pytest tests/cluster/test_ray_failures.py tests/cluster/test_ray_kills.py -k kill
 
 # A fixed workload of the core under callgrind. `make guard UPDATE=1` writes its counts as the new baseline.
 .PHONY: guard

@@ -37,8 +37,10 @@ def processes(forest: Any) -> list[int]:
     """The coordinator, the workers, and the helpers of the moment."""
     status = forest.status()
     known = [status["pid"], *(worker["pid"] for worker in status["workers"] if worker)]
-    listed = subprocess.run(["ps", "-eo", "pid,args"], check=True, capture_output=True, text=True).stdout
-    helpers = [int(line.split()[0]) for line in listed.splitlines() if "ray::Helper" in line]
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], check=True, capture_output=True, text=True).stdout
+    its = [(int(pid), int(parent), name) for pid, parent, name in (line.split(None, 2) for line in listed.splitlines())]
+    raylets = {pid for pid, parent, _ in its if parent == os.getpid()}  # others test on clusters of their own
+    helpers = [pid for pid, parent, name in its if parent in raylets and "ray::Helper" in name]
     return [*known, *helpers]
 
 

@@ -16,6 +16,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -273,8 +274,11 @@ class RowStore:
     def by_file(self, rows: Rows) -> Iterator[tuple[int, Rows]]:
         """Rows, file by file."""
         numbers = self.file_of(rows.ids)
-        for number in np.unique(numbers).tolist():
-            yield number, rows.taken(numbers == number)
+        order = np.argsort(numbers, kind="stable")
+        distinct, begins = np.unique(numbers[order], return_index=True)
+        ordered = rows.taken(order)
+        for number, (begin, end) in zip(distinct.tolist(), pairwise([*begins.tolist(), len(rows)]), strict=True):
+            yield number, ordered.taken(slice(begin, end))
 
     def all_rows(self) -> Iterator[Rows]:
         """The rows of all files, one file after the other."""

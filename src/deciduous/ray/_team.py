@@ -123,7 +123,7 @@ class Team:
                 report(self.n_grown())
         for number, call in enumerate(calls):
             try:
-                self.digests[number] = moment, answer_of(call)
+                answer_of(call)
             except RayActorError:
                 self._bring_back(number)
 
@@ -197,7 +197,8 @@ class Team:
                     status = answer_of(self.workers[number].status.remote(), timeout=self.patience)
                     if status["moment"] in (self.moment, self.coming_moment or self.moment):
                         return
-                    digest = answer_of(self._load_call(number))
+                    answer_of(self._load_call(number))
+                    self._require_former_trees(number)
                     break
                 except (RayActorError, GetTimeoutError) as error:
                     if time.monotonic() > end:
@@ -207,13 +208,18 @@ class Team:
                         ) from None
                     time.sleep(SECONDS_BETWEEN_LOOKS)
             self.n_recoveries[number] += 1
-            moment, former = self.digests.get(number, (None, None))
-            self.digests[number] = self.moment, digest
-            if moment == self.moment and former != digest:
-                raise WorkerLostError(
-                    f"Worker {number} has other trees than before it failed: {digest} instead of {former}. Please "
-                    "report this."
-                )
+
+    def _require_former_trees(self, number: int) -> None:
+        """Compare a worker that has begun again with what it was, if that is known."""
+        moment, former = self.digests.get(number, (None, ""))
+        if moment != self.moment:
+            return
+        digest = answer_of(self.workers[number].digest.remote(moment))
+        if digest != former:
+            raise WorkerLostError(
+                f"Worker {number} has other trees than before it failed: {digest} instead of {former}. Please report "
+                "this."
+            )
 
     def heal(self) -> None:
         """Bring back all workers that have failed."""

@@ -123,8 +123,8 @@ class Worker:
         self._latencies: deque[float] = deque(maxlen=LATENCIES_KEPT)
         self._began = time.time()
 
-    def load(self, plan: Plan, trees: tuple[int, int], folder: str, moment: Moment) -> str:
-        """Read the rows from the store and grow these trees, unless that was done; the shard's digest."""
+    def load(self, plan: Plan, trees: tuple[int, int], folder: str, moment: Moment) -> None:
+        """Read the rows from the store and grow these trees, unless that was done."""
         with self._lock, self._limited():
             keys = class_keys(plan.classes)
             if self._moment != moment or self._trees != trees or not np.array_equal(self._keys, keys):
@@ -136,7 +136,6 @@ class Worker:
                     self._take(core, rows, plan.classes)
                 core.grow(self.n_threads, self._note_grown)
                 self._core, self._moment = core, moment
-            return self._digest()
 
     def _limited(self) -> AbstractContextManager[None]:
         taken = 0 if self._core is None else sum(_memory(self._core, self.n_threads))
@@ -235,13 +234,8 @@ class Worker:
     def digest(self, moment: Moment) -> str:
         """The shard's digest, in this state of the forest and no other."""
         with self._lock:
-            self._at(moment)
-            return self._digest()
-
-    def _digest(self) -> str:
-        assert self._core is not None
-        trees: NDArray[np.uint8] = self._core.tree_digests(self.n_threads)
-        return hashlib.blake2b(trees.tobytes(), digest_size=16).hexdigest()
+            trees: NDArray[np.uint8] = self._at(moment).tree_digests(self.n_threads)
+            return hashlib.blake2b(trees.tobytes(), digest_size=16).hexdigest()
 
     def _at(self, moment: Moment) -> _core.Forest:
         if self._core is None or self._moment != moment:
