@@ -81,10 +81,10 @@ def predict(
     chosen, shares = chosen_format(out, format, as_json), _shares(quantiles)
     if interval is not None and not 0 < interval < 1:
         raise typer.BadParameter(f"--interval takes a number between 0 and 1, such as 0.9, but got {interval:g}.")
-    source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
     cluster = options.asked_cluster(ray, workers, folder)
     with opened(model, jobs, cluster) as forest:
         more = _columns_beside(forest, proba, shares, interval)
+        source = source_of(data, table, query, CsvForm.checked(sep, decimal, encoding))
         with working(forest, jobs), writing(out, chosen) as write:
             n_rows = 0
             for predictions in _predictions(forest, source, Asked(id=id), more):
