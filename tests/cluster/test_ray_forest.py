@@ -130,7 +130,8 @@ def test_numbers_in_parquet_files_as_targets(tmp_path: Path) -> None:
     for path, part in zip(paths, np.array_split(np.arange(N_ROWS), 3), strict=True):
         table[[*"abcde", "amount"]].iloc[part].to_parquet(path)
     local = DareForestRegressor(**SMALL).fit(table[list("abcde")], table["amount"])
-    with on_cluster(RayForestRegressor(**SMALL, n_workers=2).fit(paths, target="amount")) as forest:
+    forest = RayForestRegressor(**SMALL, n_workers=2, durable=True).fit(paths, target="amount")
+    with on_cluster(forest):
         assert forest.fingerprint() == local.fingerprint()
 
 

@@ -115,7 +115,7 @@ def test_folder_that_was_saved_is_the_same_forest(tmp_path: Path) -> None:
     X, y = numbers()
     local = DareForestClassifier(**SMALL).fit(X, y)
     own = tmp_path / "own"
-    forest = RayForestClassifier(**SMALL, n_workers=3, folder=own).fit(X, y)
+    forest = RayForestClassifier(**SMALL, n_workers=3, folder=own, durable=True).fit(X, y)
     forest.delete([1, 2])
     local.delete([1, 2])
     forest.save(tmp_path / "saved", sharded=True)

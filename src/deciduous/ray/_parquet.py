@@ -137,7 +137,7 @@ class FromFiles:
 
             def fill(store: RowStore, plan: Plan) -> Census:
                 store.start(seen.n_rows, plan.row_format)
-                place = str(store.folder), store.generation, store.n_files, plan.row_format
+                place = str(store.folder), store.generation, store.n_files, store.durable, plan.row_format
                 helpers.spread(write_runs, [(reader, part, *place) for part in parts])
                 shares = np.array_split(np.arange(store.n_files), min(store.n_files, len(helpers)))
                 ranges = [range(int(its[0]), int(its[-1]) + 1) for its in shares]
@@ -358,8 +358,8 @@ class Reader:
             )
 
 
-def _store_at(folder: str, generation: str, n_files: int, row_format: RowFormat) -> RowStore:
-    store = RowStore(Path(folder)).at(generation, row_format)
+def _store_at(folder: str, generation: str, n_files: int, durable: bool, row_format: RowFormat) -> RowStore:
+    store = RowStore(Path(folder), durable=durable).at(generation, row_format)
     store.n_files = n_files
     return store
 
