@@ -319,6 +319,14 @@ def test_quantiles_of_a_leaf_by_hand() -> None:
     assert predict_quantiles(FixedPoint(0, 0.0), trees, column_of(0), shares).tolist() == [[0, 0, 4, 4, 4, 10, 10]]
 
 
+def test_rounding_of_a_share_misses_no_row() -> None:
+    """A fifth is no double: seven leaves of five rows give the same rows as one of them."""
+    leaf = Leaf(0, Counter(dict.fromkeys(range(1, 6), 1)), ())
+    for n_trees in (1, 7):
+        found = predict_quantiles(FixedPoint(0, 0.0), [leaf] * n_trees, column_of(0), [0.2, 0.4, 0.1 + 0.7, 0.81])
+        assert found.tolist() == [[1, 2, 4, 5]]
+
+
 def test_leaves_weigh_the_same_in_quantiles() -> None:
     """A tree with one row at 0 and one with three rows at 7: each has half of the weight, but for what is cut off."""
     alone, three, empty = (Leaf(0, Counter(counts), ()) for counts in ({0: 1}, {7: 3}, {}))

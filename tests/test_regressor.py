@@ -477,9 +477,19 @@ def test_mean_of_one_tree_without_splits_is_the_mean() -> None:
     assert forest.predict([[0.0]])[0] == np.mean(y)
     shares = np.arange(1, 9) / 8
     assert forest.predict([[0.0]], quantiles=shares)[0].tolist() == sorted(y)
-    just_above = np.nextafter(shares[:-1], 1)
+    just_above = shares[:-1] + 1e-14
     assert forest.predict([[0.0]], quantiles=just_above)[0].tolist() == sorted(y)[1:]
     assert forest.predict([[0.0]], quantiles=0)[0] == -1.0
+
+
+def test_quantiles_do_not_depend_on_rounding() -> None:
+    """Ten rows in a leaf are tenths, which are no doubles: equal trees have the quantiles of one, as have intervals."""
+    X, y = np.zeros((10, 1)), np.arange(10.0)
+    tenths = np.arange(1, 11) / 10
+    for n_trees in (1, 3, 7, 10, 50):
+        forest = DareForestRegressor(n_trees, random_state=0).fit(X, y)
+        assert forest.predict(X[:1], quantiles=tenths)[0].tolist() == y.tolist()
+        assert forest.predict_interval(X[:1], coverage=0.8)[0].tolist() == [0.0, 8.0]
 
 
 def test_quantiles_ascend_and_are_targets_of_rows() -> None:

@@ -9,6 +9,7 @@ from reference.forest import Leaf, Node, ReferenceParams, Split, trees_of_row, w
 from reference.targets import FixedPoint, sums_of
 
 LEAF_WEIGHT = 2**60
+ROUNDING = 2.0**-50  # more than a share loses as a double
 
 
 def leaf_of(node: Node, x: np.ndarray) -> Leaf:
@@ -59,7 +60,7 @@ def predict_targets(fixed_point: FixedPoint, trees: Sequence[Node], X: np.ndarra
 
 def quantile(weights: Counter, share: float) -> float:
     """The lowest z that has, together with all lower ones, at least this share of the weight."""
-    wanted = share * float(weights.total())
+    wanted = (share - ROUNDING) * float(weights.total())
     reached = 0
     for z in sorted(weights):
         reached += weights[z]

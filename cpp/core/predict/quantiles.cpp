@@ -38,12 +38,14 @@ public:
 
     // The lowest target that, with all lower ones, has at least this share of the weight. They are sorted.
     [[nodiscard]] double quantile(double share) const {
-        auto const place = std::ranges::lower_bound(reached_, share * reached_.back()) - reached_.begin();
+        double const wanted = (share - kRounding) * reached_.back();
+        auto const place = std::ranges::lower_bound(reached_, wanted) - reached_.begin();
         return static_cast<double>(weighted_[static_cast<std::size_t>(place)].target);
     }
 
 private:
     static constexpr std::uint64_t kLeafWeight = std::uint64_t{1} << 60;
+    static constexpr double kRounding = 0x1p-50;  // more than shares lose as doubles, less than any row has
     __extension__ using Sum = unsigned __int128;
 
     struct Weighted {

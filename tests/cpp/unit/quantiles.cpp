@@ -91,6 +91,14 @@ TEST_CASE("shares of leaves that are no powers of two are rounded down, and add 
           std::vector<double>{1, 2, 2, 3, 3});
 }
 
+TEST_CASE("shares that are no doubles are not missed by a rounding, however many trees there are") {
+    TargetNode const node({{{0}, 1}, {{0}, 2}, {{0}, 3}, {{0}, 4}, {{0}, 5}}, kColumns, Tuning{}, Key{1});
+    Tree const tree = single_leaf(node.data(), {0, 1, 2, 3, 4});
+    for (std::size_t const n_trees : {1, 3, 7, 10, 100, 1000})
+        CHECK(quantiles(std::vector(n_trees, &tree), node.data(), 0, {0.2, 0.4, 0.6, 0.1 + 0.7, 1 - 0.2, 1.0}) ==
+              std::vector<double>{1, 2, 3, 4, 4, 5});
+}
+
 TEST_CASE("targets at the limits and rows as heavy as can be are no matter") {
     TargetNode const node({{{0}, kMaxTarget, kMaxRows - 2}, {{0}, -kMaxTarget, 1}}, kColumns, Tuning{}, Key{1});
     Tree const tree = single_leaf(node.data(), {0, 1});
