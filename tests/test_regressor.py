@@ -2,7 +2,9 @@
 
 import math
 import reprlib
+import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -399,6 +401,36 @@ def test_categories_and_missing_values_are_taken() -> None:
     assert forest.feature_importances_[0] > 0.5
     forest.delete(list(range(0, N_ROWS, 2)))
     assert forest.verify()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("read", ["quantiles", "costs"])
+def test_interrupt_stops_long_reads(read: str, n_jobs: int) -> None:
+    """Ctrl-C in the middle is heard there, not at the end, and the forest is as it was."""
+    data = rows_of(2_000)
+    forest = fitted_on(data, min_samples_leaf=20, n_jobs=n_jobs)
+    reads: dict[str, Callable[[], object]] = {
+        "quantiles": lambda: forest.predict(np.tile(data.X, (15, 1)), quantiles=[0.5]),
+        "costs": lambda: forest.deletion_costs(forest.ids_),
+    }
+    before, begin = state_of(forest), time.process_time()
+    reads[read]()
+    whole = time.process_time() - begin
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGPROF, interrupt)
+    try:
+        begin = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, whole / 10)
+        with pytest.raises(KeyboardInterrupt):
+            reads[read]()
+        assert time.process_time() - begin < 0.7 * whole
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, former)
+    assert state_of(forest) == before
 
 
 # ------------------------------------------------------------------------------------------------------ what it says

@@ -300,10 +300,12 @@ void bind_updates(nb::class_<Forest>& forest) {
         .def(
             "deletion_costs",
             [](Forest& self, Ids ids, std::size_t n_threads, bool lazy) {
+                nb::object const nobody = nb::none();
+                auto const report = progress_to(nobody);
                 std::vector<std::uint64_t> costs;
                 {
                     InCore const unlocked;
-                    costs = self.deletion_costs(as_span(ids), {n_threads, lazy});
+                    costs = self.deletion_costs(as_span(ids), {n_threads, lazy}, report);
                 }
                 return to_numpy(std::move(costs));
             },
@@ -333,10 +335,12 @@ void bind_reading(nb::class_<Forest>& forest) {
         .def(
             "predict_quantiles",
             [](Forest& self, Rows rows, Shares shares, std::size_t n_threads) {
+                nb::object const nobody = nb::none();
+                auto const report = progress_to(nobody);
                 std::vector<double> quantiles;
                 {
                     InCore const unlocked;
-                    quantiles = self.predict_quantiles(as_matrix(rows), as_span(shares), {n_threads, false});
+                    quantiles = self.predict_quantiles(as_matrix(rows), as_span(shares), {n_threads, false}, report);
                 }
                 return to_numpy(std::move(quantiles), {rows.shape(0), shares.size()});
             },

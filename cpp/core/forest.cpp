@@ -467,14 +467,15 @@ UpdateCost Forest::deletion_cost(std::span<RowId const> ids, Execution const& ho
     });
 }
 
-std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Execution const& how) {
+std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Execution const& how,
+                                                  Progress const& progress) {
     return read_trees(how, [&] {
         std::vector<Slot> slots;
         find_slots(ids, slots);  // whether all of them are there
         std::vector<std::uint64_t> costs(ids.size(), 0);
         bool const all_in_all = params_.trees_per_row == params_.n_trees;
         Scratches scratches;
-        for_each(ids.size(), scratches, how.n_threads, [&](std::size_t i, ThreadScratch& scratch) {
+        auto const add_costs = [&](std::size_t i, ThreadScratch& scratch) {
             Slot const slot = *data_.find(ids[i]);
             ChangedRows row(data_, {&slot, 1}, tuning_.max_laid_out_values);
             auto const add_tree = [&](std::uint32_t tree) {
@@ -487,7 +488,8 @@ std::vector<std::uint64_t> Forest::deletion_costs(std::span<RowId const> ids, Ex
                     add_tree(tree);
             else
                 std::ranges::for_each(Occupancy(params_).trees_of(ids[i]), add_tree);
-        });
+        };
+        for_each(ids.size(), scratches, how.n_threads, add_costs, progress);
         return costs;
     });
 }
@@ -690,14 +692,14 @@ std::size_t Forest::add_predictions(Matrix const& rows, Execution const& how, st
     });
 }
 
-std::vector<double> Forest::predict_quantiles(Matrix const& rows, std::span<double const> shares,
-                                              Execution const& how) {
+std::vector<double> Forest::predict_quantiles(Matrix const& rows, std::span<double const> shares, Execution const& how,
+                                              Progress const& progress) {
     if (!params_.is_regression())
         throw InvalidArgument("Only a regression forest has targets.");
     require_all_trees();
     return predict_with(rows, how, [&] {
         require_rows();
-        return quantiles_of_rows(trees_with_rows(), data_, rows, shares, how.n_threads);
+        return quantiles_of_rows(trees_with_rows(), data_, rows, shares, how.n_threads, progress);
     });
 }
 

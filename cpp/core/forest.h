@@ -118,7 +118,8 @@ public:
     [[nodiscard]] UpdateCost deletion_cost(std::span<RowId const> ids, Execution const& how);
 
     // Rows retrained if each id alone were deleted.
-    [[nodiscard]] std::vector<std::uint64_t> deletion_costs(std::span<RowId const> ids, Execution const& how);
+    [[nodiscard]] std::vector<std::uint64_t> deletion_costs(std::span<RowId const> ids, Execution const& how,
+                                                            Progress const& progress = {});
 
     // Needs at least one training row.
     [[nodiscard]] ClassShares predict(Matrix const& rows, Execution const& how);
@@ -130,7 +131,7 @@ public:
     // For each row, quantiles of the targets in the leaves where it arrives, one for each share, in fixed point. Needs
     // at least one training row.
     [[nodiscard]] std::vector<double> predict_quantiles(Matrix const& rows, std::span<double const> shares,
-                                                        Execution const& how);
+                                                        Execution const& how, Progress const& progress = {});
 
     // For each training row, by ascending id, what the trees that it does not belong to predict: n_classes values.
     [[nodiscard]] ClassShares predict_out_of_bag(Execution const& how);

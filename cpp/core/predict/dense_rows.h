@@ -80,7 +80,7 @@ private:
 // part, and enough for a tree to stay in the cache while they all walk down.
 template <typename Visitor>
 void for_dense_chunks(Matrix const& rows, Schema const& schema, std::size_t rows_per_block, std::size_t n_threads,
-                      Visitor const& visit) {
+                      Visitor const& visit, Progress const& progress = {}) {
     constexpr std::size_t kMaxValues = 131072;
     constexpr std::size_t kFewest = 64;
     constexpr std::size_t kMost = 1024;
@@ -96,7 +96,8 @@ void for_dense_chunks(Matrix const& rows, Schema const& schema, std::size_t rows
             std::size_t const begin = i * chunk;
             dense.assign(rows, begin, std::min(begin + chunk, rows.n_rows));
             visit(dense, begin);
-        });
+        },
+        progress);
 }
 
 }  // namespace deciduous

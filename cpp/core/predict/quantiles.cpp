@@ -61,9 +61,9 @@ private:
 }  // namespace
 
 std::vector<double> quantiles_of_rows(std::span<Tree const* const> trees, Dataset const& data, Matrix const& rows,
-                                      std::span<double const> shares, std::size_t n_threads) {
+                                      std::span<double const> shares, std::size_t n_threads, Progress const& progress) {
     std::vector<double> quantiles(rows.n_rows * shares.size());
-    for_dense_chunks(rows, data.schema(), 1, n_threads, [&](DenseRows const& dense, std::size_t begin) {
+    auto const visit = [&](DenseRows const& dense, std::size_t begin) {
         TargetsAround around(data);
         for (std::size_t row = 0; row < dense.n_rows(); ++row) {
             around.clear();
@@ -75,7 +75,8 @@ std::vector<double> quantiles_of_rows(std::span<Tree const* const> trees, Datase
             for (std::size_t i = 0; i < shares.size(); ++i)
                 quantiles[(begin + row) * shares.size() + i] = around.quantile(shares[i]);
         }
-    });
+    };
+    for_dense_chunks(rows, data.schema(), 1, n_threads, visit, progress);
     return quantiles;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/types.h"
 #include "data/dataset.h"
 #include "tree/tree.h"
@@ -15,6 +16,6 @@ namespace deciduous {
 // rows reach is unbuilt.
 [[nodiscard]] std::vector<double> quantiles_of_rows(std::span<Tree const* const> trees, Dataset const& data,
                                                     Matrix const& rows, std::span<double const> shares,
-                                                    std::size_t n_threads);
+                                                    std::size_t n_threads, Progress const& progress = {});
 
 }  // namespace deciduous
