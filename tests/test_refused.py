@@ -7,17 +7,17 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from deciduous import DareForestClassifier, DareForestRegressor, InvalidInputError
-from deciduous._refused import REASONS_OF_CLASSIFIERS, REASONS_OF_CRITERIA, REASONS_OF_REGRESSORS
+from deciduous._refused import REASONS, REASONS_OF_CLASSIFIERS, REASONS_OF_CRITERIA, REASONS_OF_REGRESSORS
 from deciduous._tasks import AUTO, settled_task
 
 PAIRS = [(DareForestClassifier, RandomForestClassifier), (DareForestRegressor, RandomForestRegressor)]
-REASONS = {DareForestClassifier: REASONS_OF_CLASSIFIERS, DareForestRegressor: REASONS_OF_REGRESSORS}
+REASONS_BY_KIND = {DareForestClassifier: REASONS_OF_CLASSIFIERS, DareForestRegressor: REASONS_OF_REGRESSORS}
 CRITERIA = {"gini", "entropy", "squared_error"}
 
 
 @pytest.mark.parametrize(
     ("forest", "name", "reason"),
-    [(forest, name, reason) for forest, reasons in REASONS.items() for name, reason in reasons.items()],
+    [(forest, name, reason) for forest, reasons in REASONS_BY_KIND.items() for name, reason in reasons.items()],
 )
 def test_refused_with_a_reason(forest: Any, name: str, reason: str) -> None:
     """When it is made, and later."""
@@ -42,6 +42,14 @@ def test_criterion_is_refused_with_a_reason(forest: Any, criterion: str) -> None
         assert str(caught.value).endswith(f": {reason}")
 
 
+@pytest.mark.parametrize("name", REASONS)
+def test_refused_with_a_reason_where_the_task_is_open(name: str) -> None:
+    """Live tables and the command line ask before there is a forest."""
+    with pytest.raises(InvalidInputError) as caught:
+        settled_task(AUTO, {name: 1})
+    assert str(caught.value) == f"There is no parameter {name!r}: {REASONS[name]}"
+
+
 def test_every_criterion_of_scikit_learn_is_there_or_refused() -> None:
     """Of both kinds of its forests."""
     theirs = [kind._parameter_constraints["criterion"][0].options for _, kind in PAIRS]
@@ -61,7 +69,7 @@ def test_reasons_are_one_sentence(reason: str) -> None:
 @pytest.mark.parametrize(("ours", "theirs"), PAIRS)
 def test_every_parameter_of_scikit_learn_is_there_or_refused(ours: Any, theirs: Any) -> None:
     """Nobody who comes from there is left with "unexpected keyword argument"."""
-    assert set(theirs().get_params()) <= set(ours().get_params()) | set(REASONS[ours])
+    assert set(theirs().get_params()) <= set(ours().get_params()) | set(REASONS_BY_KIND[ours])
 
 
 @pytest.mark.parametrize("forest", [DareForestClassifier, DareForestRegressor])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._refused import REASONS
 from ._targets import CLASSIFICATION, REGRESSION
 from ._validation import END_OF_LABELS, criterion_of
 from .errors import InvalidInputError, shown
@@ -91,8 +92,15 @@ def _fits(task: str, name: str, value: Any) -> bool:
 def _refuse_unknown(name: str, value: Any) -> None:
     if name == "criterion":
         criterion_of(value, tuple(criterion for task in TASKS for criterion in forest_class(task)._criteria))
+    refuse_with_reason(name)
     known = list(dict.fromkeys(its for task in TASKS for its in parameters(task)))
     raise InvalidInputError(f"There is no parameter {name!r}. The parameters are {shown(known, 30)}.")
+
+
+def refuse_with_reason(name: str) -> None:
+    """Raise if this is a parameter of scikit-learn's forests that ours cannot have, and say why."""
+    if name in REASONS:
+        raise InvalidInputError(f"There is no parameter {name!r}: {REASONS[name]}")
 
 
 # ------------------------------------------------------------------------------------------------------------- guessing

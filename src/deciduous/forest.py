@@ -84,8 +84,8 @@ class DareForestClassifier(ClassPredictor, DareForest):
         Number of threads, which work on different trees; never more than there are cores. -1 means all cores. The
         forest does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        An int in [0, 2**64) is used as the seed itself. None draws a secret seed; the README explains why the seed
-        should stay secret.
+        An int in [0, 2**64) is used as the seed itself. None draws a secret seed; docs/guarantees.md explains why
+        the seed should stay secret.
     verbose : int, default=0
         1 shows the progress of `fit`, `verify`, and of `delete` and `add` with more than one row.
 

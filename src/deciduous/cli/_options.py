@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from .._targets import CLASSIFICATION, REGRESSION
-from .._tasks import AUTO, TASKS, parameters
+from .._tasks import AUTO, TASKS, parameters, refuse_with_reason
 from ..errors import InvalidInputError
 from ._clusters import Cluster
 from ._rows import Asked
@@ -191,6 +191,7 @@ def other_params(given: list[str] | None, target_range: tuple[float, float] | No
         if name in OWN_OPTIONS:
             raise InvalidInputError(f"--set is for parameters without an option: say {name} by {OWN_OPTIONS[name]}.")
         if not equals or name not in known:
+            refuse_with_reason(name)
             raise InvalidInputError(f"--set takes NAME=VALUE, but got {part!r}. The names are {', '.join(known)}.")
         try:
             params[name] = json.loads(value)

@@ -227,7 +227,7 @@ def _guessed_roles(types: Types, asked: Asked, where: str, *, takes_the_only_one
     if target is None and takes_the_only_one and len(left) == 1:
         target = left[0]
     if target is None:
-        raise InvalidInputError(f"Say which column holds the labels with --target. {where} has {shown(types, 20)}.")
+        raise InvalidInputError(f"Say which column to predict with --target. {where} has {shown(types, 20)}.")
     named = [name for name in (target, id, subject) if name is not None]
     if len(set(named)) < len(named):
         raise InvalidInputError("The target, the id and the subject must be different columns.")
@@ -242,7 +242,7 @@ def called(names: Sequence[str], types: Types, taken: Sequence[str | None]) -> s
 
 def _say_roles(roles: Roles, asked: Asked, without_ids: str) -> None:
     if asked.target is None:
-        note(f"Guessed: labels are in {roles.target!r} (--target).")
+        note(f"Guessed: {roles.target!r} is the column to predict (--target).")
     if roles.id is None:
         note(f"Rows have no column of ids (--id): {without_ids}.")
     elif asked.id is None:
@@ -496,7 +496,7 @@ def _collected(
             collected.n_rows += batch.num_rows
             _leave_out_names(collected, categorical, lambda n_texts: n_texts > TOO_MANY)
     if collected.n_rows == 0:
-        raise InvalidInputError(f"{source.name} has no rows with a label in {roles.target!r}.")
+        raise InvalidInputError(f"{source.name} has no rows with a value in {roles.target!r}.")
     _leave_out_names(collected, categorical, lambda n_texts: looks_like_names(n_texts, collected.n_rows))
     return collected
 
