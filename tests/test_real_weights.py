@@ -147,6 +147,22 @@ def test_a_given_unit_rounds_whatever_it_is(kind: type, unit: Any) -> None:
     assert forest.fingerprint() == fresh.fingerprint() == whole.fingerprint()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_three_times_the_weight_can_be_added(kind: type) -> None:
+    """By partial_fit, too. Beyond that the error says what the limit counts, and a larger unit makes room."""
+    X, y, weights = rows_of(kind)
+    parts, roomy = made(kind, y), made(kind, y, weight_unit=2.0**-10)
+    for forest in (parts, roomy):
+        for _ in range(4):
+            forest.partial_fit(X, y, sample_weight=weights)
+    before = parts.fingerprint()
+    heavy = {"ids": range(10_000, 10_200), "sample_weight": weights * 5}
+    with pytest.raises(InvalidInputError, match=r"fewer than 2\^30 rows, .* as w / `weight_unit`"):
+        parts.add(X, y, **heavy)
+    assert parts.fingerprint() == before
+    assert roomy.add(X, y, **heavy).n_rows == 200
+
+
 def test_fractions_whose_unit_comes_out_as_1_are_rounded() -> None:
     """So the definition says: 2^27 + 0.5 in all is at most 2^28."""
     forest = DareForestClassifier(1, random_state=0).fit(np.zeros((2, 1)), [0, 1], sample_weight=[2**27, 0.5])

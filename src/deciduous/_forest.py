@@ -152,7 +152,8 @@ class DareForest(KnowsColumns, StorableForest):
 
         After each batch, the forest is the one that `fit` on all rows so far would give; that of a regressor has the
         `target_range` of the first batch. Its later targets may be at most four times as far from the middle: give a
-        `target_range` that is wide enough for all batches.
+        `target_range` that is wide enough for all batches. If weights are not whole numbers, the first batch also
+        decides on `weight_unit_`, with room for three times its weight: give a `weight_unit` that suits all batches.
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y, ids=ids, subjects=subjects, sample_weight=sample_weight)

@@ -196,7 +196,9 @@ class DareForestClassifier(ClassPredictor, DareForest):
         """Call `fit` the first time, and `add` from then on.
 
         After each batch, the forest is the one that `fit` on all rows so far would give. If `classes` is given, these
-        classes are in `classes_` from the first call on. Later batches may still bring other classes.
+        classes are in `classes_` from the first call on. Later batches may still bring other classes. If weights are
+        not whole numbers, the first batch decides on `weight_unit_`, with room for three times its weight: give a
+        `weight_unit` that suits all batches.
         """
         if classes is None or self.__sklearn_is_fitted__():
             return super().partial_fit(X, y, ids=ids, subjects=subjects, sample_weight=sample_weight)

@@ -42,7 +42,8 @@ void Dataset::require_insertable(std::span<RowId const> ids, std::span<WeightedL
     }
     if (total >= kMaxRows)
         throw InvalidArgument(
-            "A forest holds fewer than 2^30 rows, a row of weight w counting as w rows; these would be " +
+            "A forest holds fewer than 2^30 rows, a row of weight w counting as w rows, or as w / `weight_unit` where "
+            "that is not 1; these would be " +
             std::to_string(total) + ".");
 }
 
