@@ -53,9 +53,9 @@ Matrix as_matrix(Rows const& rows) {
 }
 
 // Weights may be left out: then all of them are 1. Only rows of a regression forest have targets.
-std::vector<WeightedLabel> as_votes(Labels const& labels, std::optional<Counts> const& weights,
+WipedVector<WeightedLabel> as_votes(Labels const& labels, std::optional<Counts> const& weights,
                                     std::optional<Targets> const& targets) {
-    std::vector<WeightedLabel> votes(labels.size());
+    WipedVector<WeightedLabel> votes(labels.size());
     for (std::size_t i = 0; i < votes.size(); ++i)
         votes[i] = {labels.data()[i], weights ? weights->data()[i] : 1, targets ? targets->data()[i] : 0};
     return votes;
