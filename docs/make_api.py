@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import deciduous
+import deciduous.evidence
 import deciduous.export
 import deciduous.live
 import deciduous.pictures
@@ -27,7 +28,8 @@ ON_CLUSTERS = (deciduous.ray.RayForestClassifier, deciduous.ray.RayForestRegress
 ON_CLUSTERS_ALONE = ("connect", "fit", "from_local", "load", "report", "save", "shut_down", "status", "to_local")
 FUNCTIONS = (deciduous.load, deciduous.tune)
 MODULES = {
-    deciduous.live: ("connect", "read_forest"),
+    deciduous.live: ("connect", "read_forest", "check_against"),
+    deciduous.evidence: ("verify_statements", "read_envelopes", "read_public_keys", "Anchor", "FileAnchor"),
     deciduous.export: ("to_onnx", "to_treelite", "to_shap"),
     deciduous.pictures: ("export_text", "plot_tree"),
 }

@@ -38,6 +38,8 @@ def work(task: dict[str, Any]) -> Any:
         live.sync()
     elif task["what"] == "erase":
         live.erase(task["subject"])
+    elif task["what"] == "key":
+        live.new_key()
     elif task["what"] == "fail":
         return failing(live, task)
     live.close()

@@ -155,6 +155,14 @@ class CorruptRecordError(FolderError):
         )
 
 
+class EvidenceError(DeciduousError, ValueError):
+    """Raised when signed statements, a log of anchors, or what opens a statement are not what they should be."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"This is no evidence: {problem}.")
+
+
 class FolderInUseError(DeciduousError, RuntimeError):
     """Raised when another process, or another object in this process, has the folder open."""
 

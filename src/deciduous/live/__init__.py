@@ -11,10 +11,11 @@ if find_spec("sqlalchemy") is None:
     raise ImportError("Live tables need SQLAlchemy: pip install 'deciduous[live]', or 'deciduous[postgres]'.")
 
 if TYPE_CHECKING:
+    from ._signing import SigningKey
     from .connecting import ForestView, HandedOver, connect, read_forest
     from .live_forest import LiveForest
     from .receipts import Receipt
-    from .record import read_record
+    from .record import check_against, read_record
     from .reports import ErasureReport, LiveVerifyReport, SyncReport
     from .requests import Request, Requests
 
@@ -27,7 +28,9 @@ __all__ = [
     "Receipt",
     "Request",
     "Requests",
+    "SigningKey",
     "SyncReport",
+    "check_against",
     "connect",
     "read_forest",
     "read_record",
@@ -42,7 +45,9 @@ _HOMES = {
     "Receipt": "receipts",
     "Request": "requests",
     "Requests": "requests",
+    "SigningKey": "_signing",
     "SyncReport": "reports",
+    "check_against": "record",
     "connect": "connecting",
     "read_forest": "connecting",
     "read_record": "record",

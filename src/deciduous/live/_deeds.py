@@ -7,12 +7,16 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from .. import errors
+from ..evidence.anchors import Head
+from ..evidence.opening import ForestOpening
+from ._signing import SigningKey
 from .receipts import Receipt
 from .reports import ErasureReport, LiveVerifyReport, SyncReport
 from .requests import Request
 
 VALUES: dict[str, Callable[..., Any]] = {
-    its.__name__: its for its in (ErasureReport, LiveVerifyReport, Receipt, Request, SyncReport)
+    its.__name__: its
+    for its in (ErasureReport, ForestOpening, Head, LiveVerifyReport, Receipt, Request, SigningKey, SyncReport)
 }
 ERRORS = {
     its.__name__: its
@@ -35,6 +39,11 @@ DEEDS: dict[str, Callable[..., Any]] = {
     "certificate": lambda live, **how: live.certificate(**how),
     "install_capture": lambda live: live.install_capture(),
     "remove_capture": lambda live: live.remove_capture(),
+    "new_key": lambda live, **how: live.new_key(**how),
+    "signing_keys": lambda live: live.signing_keys(),
+    "statements": lambda live, **how: live.statements(**how),
+    "head": lambda live: live.head(),
+    "opening": lambda live: live.opening(),
     "receive": lambda live, **how: live.requests.receive(**how),
     "refuse": lambda live, **how: live.requests.refuse(**how),
     "requests": lambda live: list(live.requests),

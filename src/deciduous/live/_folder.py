@@ -25,6 +25,8 @@ LOCK = "lock"
 PRIVATE = 0o600
 PART = re.compile(r"(rows|snapshot)-[0-9a-f]{1,32}")  # named by the state, or left by a crash
 PLACE = re.compile(r"cluster-[0-9a-f]{1,32}")  # a folder with the rows of a forest on a cluster
+KEY = re.compile(r"key-[0-9a-f]{16}\.pem")  # a private key, named by the beginning of its id
+UNFINISHED_KEY = re.compile(rf"\.{KEY.pattern}\.[0-9a-f]+\.part")
 UNFINISHED = re.compile(rf"\.{PART.pattern}\.[0-9a-f]+\.part")
 JOURNAL_END = struct.Struct(">II8s")  # of the name of another file: length, checksum, magic
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # of SQLite
@@ -55,6 +57,12 @@ class Files:
                 "changed it: restore it from a backup, or create the live forest anew in another folder."
             )
         path = self.path / name
+        _refuse_link(path)
+        return path
+
+    def key_path(self, id: str) -> Path:
+        """The file of the private key with this id."""
+        path = self.path / f"key-{id[:16]}.pem"
         _refuse_link(path)
         return path
 
@@ -94,7 +102,7 @@ class Folder(Files):
     def remove_strays(self, named: Iterable[str], in_use: Iterable[Path] = ()) -> None:
         """Remove every part that is not named, the remains of interrupted writing included, and make that last."""
         kept = {self.part(name).name for name in named} | {place.name for place in in_use}
-        ours = (PART, UNFINISHED, PLACE)
+        ours = (PART, UNFINISHED, UNFINISHED_KEY, PLACE)
         parts = [name for name in os.listdir(self.path) if any(kind.fullmatch(name) for kind in ours)]
         strays = [name for name in parts if name not in kept]
         for name in strays:
@@ -108,6 +116,14 @@ class Folder(Files):
     def remove(self, name: str) -> None:
         """Remove a part, if it is there, and make that last."""
         self.part(name).unlink(missing_ok=True)
+        self._sync()
+
+    def remove_keys_but(self, id: str | None) -> None:
+        """Remove the files of all private keys but that of one, and make that last."""
+        kept = None if id is None else self.key_path(id).name
+        for name in os.listdir(self.path):
+            if KEY.fullmatch(name) and name != kept:
+                (self.path / name).unlink(missing_ok=True)
         self._sync()
 
     def close(self) -> None:

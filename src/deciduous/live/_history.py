@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..errors import CorruptRecordError
+from ..errors import CorruptRecordError, EvidenceError
+from ..evidence.keys import PublicKey
 from . import _clock
 from ._opening import Opening
 from ._state import NOT_OPENED, State
-from .receipts import CHANGES, NOTHING_LEFT, RECEIVED, RECOVERED, REFUSED, SYNCED, VERIFIED, Receipt
+from .receipts import CHANGES, KEYED, NOTHING_LEFT, RECEIVED, RECOVERED, REFUSED, SYNCED, VERIFIED, Receipt
 
 APPLIED = "applied"
 STEPS = {  # what a receipt makes of the requests that it names: from which state, to which
@@ -43,6 +44,14 @@ class Request:
         return self.is_open and datetime.fromisoformat(self.due) < _clock.now()
 
 
+def public_half(receipt: Receipt) -> PublicKey:
+    """The public half of the key that a receipt tells of."""
+    try:
+        return PublicKey(bytes.fromhex(receipt.signing_key or ""))
+    except EvidenceError:
+        raise CorruptRecordError(f"receipt {receipt.number} does not tell of a key that can sign") from None
+
+
 class History:
     """Receipts, read in order and checked as a chain. What was read once is not read again."""
 
@@ -53,6 +62,7 @@ class History:
         self._requests: dict[str, Request] = {}
         self._subjects: dict[str, str] = {}
         self._keys: dict[str, str] = {}
+        self._key_receipts: list[Receipt] = []
 
     def read(self) -> History:
         """This history, up to the newest receipt that is on the disk."""
@@ -97,9 +107,16 @@ class History:
         id = self._keys.get(token)
         return None if id is None else self._requests[id]
 
+    @property
+    def key_receipts(self) -> list[Receipt]:
+        """The receipts of keys that sign statements, oldest first."""
+        return self._key_receipts
+
     def _take(self, receipt: Receipt) -> None:
         if receipt.kind == RECEIVED:
             self._receive(receipt)
+        elif receipt.kind == KEYED:
+            self._take_key(receipt)
         elif receipt.requests:
             self._step(receipt)
         if receipt.kind in (*CHANGES, VERIFIED):
@@ -114,6 +131,12 @@ class History:
         self._subjects[id] = subject
         if receipt.idempotency is not None:
             self._keys[receipt.idempotency] = id
+
+    def _take_key(self, receipt: Receipt) -> None:
+        public_half(receipt)  # raises if it is none
+        if receipt.requests or receipt.signing_key in [its.signing_key for its in self._key_receipts]:
+            raise CorruptRecordError(f"receipt {receipt.number} does not tell of a new key")
+        self._key_receipts.append(receipt)
 
     def _step(self, receipt: Receipt) -> None:
         origin, goal = STEPS.get(receipt.kind, (None, ""))

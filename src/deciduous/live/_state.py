@@ -11,9 +11,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
@@ -45,6 +46,8 @@ REASONS = {  # what the system said to SQLite
     sqlite3.SQLITE_PERM: errno.EACCES,
 }
 NOT_OPENED = "what opens the newest receipt is not what was written"
+SIGNATURE = "signature "  # how names of signatures begin
+SIGNATURE_NAME = re.compile(r"signature ([1-9][0-9]{0,18}) ([0-9a-f]{64})")
 T = TypeVar("T")
 PRESENT: dict[str, tuple[type, ...]] = {
     "fingerprint": (str,),
@@ -329,6 +332,22 @@ class State:
         ):
             number = rows[0]["number"]
             yield Receipt.from_json(rows[0]["body"], number)
+
+    def signatures(self) -> dict[tuple[int, str], bytes]:
+        """What keys that were replaced have signed, by the number of the receipt and the id of the key."""
+        rows = self._rows("SELECT name, value FROM meta WHERE name >= ? AND name < ?", SIGNATURE, f"{SIGNATURE}~")
+        kept = {}
+        for row in rows:
+            found = SIGNATURE_NAME.fullmatch(row["name"])
+            if found is None or type(row["value"]) is not bytes:
+                raise CorruptRecordError("what is kept of signatures is not what was written")
+            kept[int(found[1]), found[2]] = row["value"]
+        return kept
+
+    def keep_signatures(self, signatures: Mapping[tuple[int, str], bytes]) -> None:
+        """Keep what a key has signed. It is about receipts, and says nothing that they do not say."""
+        rows = ((f"{SIGNATURE}{number} {key_id}", value) for (number, key_id), value in signatures.items())
+        self._run_for_each("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
     # ---------------------------------------------------------------------------------------------------------- secrets
 

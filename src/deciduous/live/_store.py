@@ -44,6 +44,11 @@ class Store(Kept):
         self._is_tidy = False
         self._rows_in_use: set[Path] = set()  # folders of forests on a cluster
 
+    @property
+    def folder(self) -> Folder:
+        """The folder, and its files."""
+        return self._folder
+
     @classmethod
     def empty(cls, path: str | os.PathLike[str]) -> Self:
         """A folder for a new live forest."""

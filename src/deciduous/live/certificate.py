@@ -37,9 +37,16 @@ LONGEST = 120  # letters of a name that others gave
 
 
 def certificate(
-    receipt: Receipt, requests: Sequence[Request], verification: Receipt | None, organisation: str | None
+    receipt: Receipt,
+    requests: Sequence[Request],
+    verification: Receipt | None,
+    organisation: str | None,
+    key_id: str | None,
 ) -> str:
-    """The page about one receipt, the requests that it settled, and the verification that came after it."""
+    """The page about one receipt, the requests that it settled, and the verification that came after it.
+
+    `key_id` is the id of the key that signs statements about the receipts, if there is one.
+    """
     title = _title(receipt)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -63,7 +70,7 @@ def certificate(
 <li>It says nothing about copies elsewhere: backups, exports, predictions, or logs of the database.</li>
 </ul>
 <h2>Place in the record</h2>
-{_table([("This receipt", _code(receipt.chain)), ("The one before", _code(receipt.previous))])}
+{_table(_place(receipt, key_id))}
 <div class="sign"><div>Filed by</div><div>Date</div><div>Signature</div></div>
 <p class="made">Made by deciduous {__version__}.</p>
 </body>
@@ -151,6 +158,11 @@ def _explained(receipt: Receipt) -> str:
         "is.</li>\n<li>Model and parameters are given as commitments: digests whose keys the next change destroys, so "
         "that nobody can try what was erased.</li>"
     )
+
+
+def _place(receipt: Receipt, key_id: str | None) -> list[tuple[str, str]]:
+    signed = [] if key_id is None else [("Statements signed by", _code(key_id))]
+    return [("This receipt", _code(receipt.chain)), ("The one before", _code(receipt.previous)), *signed]
 
 
 def _verification(verification: Receipt | None) -> str:

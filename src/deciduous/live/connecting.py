@@ -10,12 +10,18 @@ from uuid import UUID
 
 import numpy as np
 
+from .._container import write_atomically
 from ..errors import FolderInUseError, UnknownRequestError
+from ..evidence.anchors import Head
+from ..evidence.envelopes import as_file
+from ..evidence.opening import ForestOpening
 from ._deeds import result_of
 from ._door import asked
 from ._kept import Kept
+from ._keyring import Where
 from ._predicting import TableModel
 from ._rows import Encoder
+from ._signing import SigningKey
 from ._training import name_columns
 from .live_forest import LiveForest
 from .receipts import Receipt
@@ -77,6 +83,35 @@ class HandedOver:
         page: str = self._do("certificate", number=number, organisation=organisation)
         return page
 
+    def new_key(self, path: Where = None, *, former: Where = None, is_lost: bool = False) -> str:
+        """Make a key that signs statements about the receipts from now on, and return its id."""
+        id: str = self._do("new_key", path=_absolute(path), former=_absolute(former), is_lost=is_lost)
+        return id
+
+    def signing_keys(self) -> list[SigningKey]:
+        """Return the public halves of all keys that sign or have signed statements, oldest first."""
+        keys: list[SigningKey] = self._do("signing_keys")
+        return keys
+
+    def statements(self, first: int = 1, *, signing_key: Where = None) -> list[str]:
+        """Return signed statements about the receipts from this number on, each as a line of JSON."""
+        lines: list[str] = self._do("statements", first=first, signing_key=_absolute(signing_key))
+        return lines
+
+    def export_statements(self, path: str | os.PathLike[str], first: int = 1, *, signing_key: Where = None) -> None:
+        """Write signed statements about the receipts to a file, one on each line."""
+        write_atomically(path, [as_file(self.statements(first, signing_key=signing_key))])
+
+    def head(self) -> Head:
+        """Return what an anchor keeps: the number and the digest of the newest statement."""
+        head: Head = self._do("head")
+        return head
+
+    def opening(self) -> ForestOpening:
+        """Return what opens the newest statement, for an auditor."""
+        opening: ForestOpening = self._do("opening")
+        return opening
+
     def install_capture(self) -> None:
         """Install triggers on the table."""
         self._do("install_capture")
@@ -136,6 +171,11 @@ def _plain(subject: Any) -> Any:
     return str(plain) if isinstance(plain, UUID) else plain
 
 
+def _absolute(path: Where) -> str | None:
+    """A path that another process understands as this one does."""
+    return None if path is None else os.path.abspath(path)
+
+
 def connect(
     folder: str | os.PathLike[str],
     *,
@@ -147,8 +187,8 @@ def connect(
     """Open a live forest or, if another process has it open, ask that process to do the work.
 
     The result has `sync`, `erase`, `verify`, `requests`, `receipts`, `certificate`, `status`, `store`, and methods for
-    capture in both cases. `url`, `verbose`, `ray` and `n_workers` (see `LiveForest.open`) have an effect only if the
-    forest is opened in this process.
+    capture and for signed statements in both cases. `url`, `verbose`, `ray` and `n_workers` (see `LiveForest.open`)
+    have an effect only if the forest is opened in this process.
     """
     for attempt in range(TRIES):
         try:

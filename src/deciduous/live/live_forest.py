@@ -13,22 +13,28 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._columns import Coded
+from .._container import write_atomically
 from .._progress import bar
 from .._targets import given_range
 from .._tasks import AUTO, settled_task
 from ..errors import FolderBusyError, FolderError, InvalidInputError, SchemaChangedError
+from ..evidence.anchors import Head
+from ..evidence.envelopes import as_file
+from ..evidence.opening import ForestOpening
 from . import _clock, _digests
 from ._capture import Capture, Stamp, require_capturable
 from ._changes import Comparison
 from ._deeds import done
 from ._door import Door
 from ._finding import Finder, Finding, see_all
+from ._keyring import Keyring, Where
 from ._learning import categorical_choice, feature_names, learned
 from ._opening import Opening
 from ._placing import Place, place_at
 from ._predicting import TableModel
 from ._rows import ROW, Encoder
 from ._settings import TARGET_RANGE, LiveColumn, Settings
+from ._signing import SigningKey
 from ._source import Source, connected, stored_url
 from ._store import Store
 from ._training import (
@@ -75,6 +81,7 @@ class LiveForest(TableModel):
         self._state = store.state
         self._key = self._state.key
         self._record = Record(self._state)
+        self._keyring = Keyring(store.folder, self._record.signing)
         self._verbose = verbose
         self._is_closed = False
         self._forest: Forest | None = None  # as of the last receipt
@@ -548,6 +555,58 @@ class LiveForest(TableModel):
             The organisation responsible for the model, to be named on the page.
         """
         return self._record.certificate(number, organisation)
+
+    def new_key(self, path: Where = None, *, former: Where = None, is_lost: bool = False) -> str:
+        """Make a key that signs statements about the receipts from now on, and return its id.
+
+        If there is a key already, that one signs a statement about the new one, and its private half is not needed any
+        more: it is removed from the folder. Elsewhere, remove it yourself.
+
+        Parameters
+        ----------
+        path : path, optional
+            A new file for the private half, which only its owner can read. Default: a file in the folder.
+        former : path, optional
+            The file with the private half of the key in use. Default: the file in the folder.
+        is_lost : bool, default=False
+            Whether the private half of the key in use is lost. Then nothing vouches for the new key: tell whoever
+            checks statements about it by another way.
+        """
+        with self._turn():
+            return self._keyring.replace(path, former, is_lost, self._settings.source_name)
+
+    def signing_keys(self) -> list[SigningKey]:
+        """Return the public halves of all keys that sign or have signed statements, oldest first."""
+        return self._record.signing.known_keys()
+
+    def statements(self, first: int = 1, *, signing_key: Where = None) -> list[str]:
+        """Return signed statements about the receipts from number `first` on, each as a line of JSON.
+
+        They are made from the receipts and the private key (in the folder, or in the file `signing_key`), and are the
+        same whenever they are made. docs/evidence.md says what is in them.
+        """
+        with self._turn():
+            if first < 1:
+                raise InvalidInputError(f"`first` must be the number of a receipt, from 1 on, but is {first!r}.")
+            envelopes = self._record.signing.envelopes(self._keyring.current(signing_key))
+            if first > len(envelopes):
+                raise InvalidInputError(f"There is no receipt {first}: the newest is {len(envelopes)}.")
+            return [envelope.as_json() for envelope in envelopes[first - 1 :]]
+
+    def export_statements(self, path: str | os.PathLike[str], first: int = 1, *, signing_key: Where = None) -> None:
+        """Write signed statements about the receipts from number `first` on to a file, one on each line."""
+        write_atomically(path, [as_file(self.statements(first, signing_key=signing_key))])
+
+    def head(self) -> Head:
+        """Return what an anchor keeps: the number and the digest of the newest statement."""
+        return self._record.signing.head()
+
+    def opening(self) -> ForestOpening:
+        """Return what opens the newest statement, for an auditor: the fingerprint of the forest, and a key.
+
+        Do not keep it: after the next change, it allows guesses of rows that were erased to be tested.
+        """
+        return self._record.signing.opening()
 
     def verify(self) -> LiveVerifyReport:
         """Check the chain of receipts, retrain from the table, and compare. Costs as much as `create`.

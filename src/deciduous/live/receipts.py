@@ -14,6 +14,7 @@ from ._clock import is_time
 
 CREATED, SYNCED, RECOVERED, VERIFIED = "created", "synced", "recovered", "verified"  # of the forest
 RECEIVED, REFUSED, NOTHING_LEFT = "received", "refused", "nothing left to erase"  # of a request
+KEYED = "signing key"  # of the record: another key signs statements of it
 CHANGES = (CREATED, SYNCED, RECOVERED)
 FIRST_CHAIN = "0" * 64
 
@@ -23,9 +24,10 @@ class Receipt:
     """One entry of the record. It holds counts and commitments, but no values or ids of rows and no names of people.
 
     `kind` says what happened. Either the forest was created, synced with its table, recovered from it after files were
-    lost, or verified. Or a request for erasure was received, or refused, or there was nothing left to erase. `before`,
-    `after` and `parameters` are commitments to the forest and its parameters, and `subject` is one to the person who
-    asked. Only the current state can be checked with them (docs/certificate.md).
+    lost, or verified. Or a request for erasure was received, or refused, or there was nothing left to erase. Or another
+    key signs statements from now on (docs/evidence.md): `signing_key` is its public half. `before`, `after` and
+    `parameters` are commitments to the forest and its parameters, and `subject` is one to the person who asked. Only
+    the current state can be checked with them (docs/certificate.md).
     """
 
     number: int
@@ -48,10 +50,12 @@ class Receipt:
     reason: str | None = None
     previous: str = FIRST_CHAIN
     chain: str = ""
+    signing_key: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the receipt as a dict of plain values."""
-        return vars(self) | {"requests": list(self.requests)}
+        """Return the receipt as a dict of plain values. Only a receipt of a key has the entry `signing_key`."""
+        entries = vars(self) | {"requests": list(self.requests)}
+        return {name: value for name, value in entries.items() if name != SIGNING_KEY or value is not None}
 
     def as_json(self) -> str:
         """Return the receipt as one line of JSON."""
@@ -65,9 +69,11 @@ class Receipt:
             state = json.loads(text)
         except (TypeError, ValueError, RecursionError):
             raise CorruptRecordError(f"{name} cannot be read") from None
-        if not isinstance(state, dict) or state.keys() != FIELDS.keys():
+        if not isinstance(state, dict) or state.keys() - {SIGNING_KEY} != FIELDS.keys():
             raise CorruptRecordError(f"{name} does not have the entries of a receipt")
         wrong = [entry for entry, is_right in FIELDS.items() if not is_right(state[entry])]
+        if not wrong and not _fits_kind(state):
+            wrong = [SIGNING_KEY]
         if not wrong:
             wrong = [entry for entry in NEEDED[state["kind"]] if state[entry] in (None, [])]
         if wrong:
@@ -107,6 +113,11 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < 2**63
 
 
+def _fits_kind(state: dict[str, Any]) -> bool:
+    """Whether there is a key exactly if the receipt is about one: those of older folders have no entry for it."""
+    return _is_digest(state.get(SIGNING_KEY)) if state["kind"] == KEYED else SIGNING_KEY not in state
+
+
 def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 
@@ -127,7 +138,8 @@ def _is_text(value: Any) -> bool:
         return False
 
 
-KINDS = (*CHANGES, VERIFIED, RECEIVED, REFUSED, NOTHING_LEFT)
+KINDS = (*CHANGES, VERIFIED, RECEIVED, REFUSED, NOTHING_LEFT, KEYED)
+SIGNING_KEY = "signing_key"
 FIELDS: dict[str, Callable[[Any], bool]] = {
     "number": _is_count,
     "kind": lambda value: isinstance(value, str) and value in KINDS,
@@ -158,6 +170,7 @@ NEEDED = {
     RECEIVED: ("requests", "due", "subject"),
     REFUSED: ("requests", "reason"),
     NOTHING_LEFT: ("requests", "reason"),
+    KEYED: (),
 }
 
 

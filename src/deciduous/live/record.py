@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._container import write_atomically
-from ..errors import CorruptRecordError, InvalidInputError
+from ..errors import CorruptRecordError, EvidenceError, InvalidInputError
+from ..evidence.comparing import Comparison, compared
+from ..evidence.keys import PublicKey
+from ..evidence.verifying import verify_statements
 from . import _clock
 from ._changes import people_from, people_of
 from ._folder import Files
 from ._history import History, Request
 from ._opening import Opening
 from ._rows import Encoder
+from ._signing import Signing
 from ._state import State
 from .certificate import certificate
 from .receipts import CHANGES, NOTHING_LEFT, VERIFIED, Receipt, as_file
@@ -44,6 +49,7 @@ class Record:
         self._state = state
         self._source_name = settings.source_name
         self._history = History(state)
+        self.signing = Signing(state, self._history)
         self.requests = Requests(state, self._history, Encoder(settings, state.key), settings.source_name)
 
     def receipts(self, request: str | None = None) -> list[Receipt]:
@@ -82,7 +88,8 @@ class Record:
         receipt = chosen[-1]
         checks = [its for its in receipts if its.kind == VERIFIED and its.number > receipt.number]
         requests = [self.requests[id] for id in receipt.requests]
-        return certificate(receipt, requests, checks[0] if checks else None, organisation)
+        check = checks[0] if checks else None
+        return certificate(receipt, requests, check, organisation, self.signing.current_id())
 
     def effect(self, finding: Finding, held: NDArray[Any], erased: frozenset[str]) -> Effect:
         """Whose rows are gone, in full or in part, and which requests are settled by that."""
@@ -123,7 +130,7 @@ class Record:
         """Where things stand, as plain values."""
         with self._state.lock:
             settings, last, requests = self._state.settings, self._history.read().last_change, list(self.requests)
-            fingerprint = self.opening().fingerprint
+            fingerprint, key_id = self.opening().fingerprint, self.signing.current_id()
         return {
             "source": settings.source_name,
             "task": settings.task,
@@ -132,6 +139,7 @@ class Record:
             "n_rows": last.n_rows,
             "fingerprint": fingerprint,
             "last_change": last.time,
+            "signing_key": key_id,
             "requests_open": sum(request.is_open for request in requests),
             "requests_overdue": sum(request.is_overdue for request in requests),
         }
@@ -148,3 +156,39 @@ def read_record(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Re
             return record.status(), record.receipts(), list(record.requests)
     finally:
         state.close()
+
+
+def check_against(
+    folder: str | os.PathLike[str],
+    statements: str | os.PathLike[str] | bytes,
+    keys: Sequence[PublicKey] = (),
+) -> Comparison:
+    """Compare the record of a live forest with signed statements that somebody has kept.
+
+    This tells whether an older copy of the folder was put back: a copy is consistent in itself, so only what is kept
+    elsewhere can show it. It also works while another process has the folder open.
+
+    Parameters
+    ----------
+    folder : path
+        The folder of the live forest.
+    statements : path or bytes
+        A file of envelopes, as `LiveForest.export_statements` writes it: all of them, or the newest that is known.
+    keys : sequence of PublicKey
+        The keys whose signatures are trusted. Default: those that the record tells of.
+    """
+    files = Files(folder)
+    files.require_there()
+    state = State.opened(files.state_path, read_only=True)
+    try:
+        with state.one_view():
+            signing = Record(state).signing
+            held, own = signing.statements(), [PublicKey.from_pem(key.public_key) for key in signing.known_keys()]
+    finally:
+        state.close()
+    if not (keys or own):
+        raise InvalidInputError("This live forest has no key, so say whose signature is to be trusted: `keys=...`.")
+    report = verify_statements(statements, keys or own)
+    if report.problem is not None:
+        raise EvidenceError(report.problem)
+    return compared(held, report.statements)
