@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from cli_runs import SMALL, all_commands, done, library_forest, loaded, run, visits
 from deciduous.cli import _writing
-from deciduous.cli._outputs import CONTINUED, IN_PLACE, OUT, READ
+from deciduous.cli._outputs import CONTINUED, GROWN, IN_PLACE, NEW, OUT, READ
 from deciduous.cli.app import app
 from deciduous.live import LiveForest
 
@@ -32,6 +32,9 @@ WRITING: dict[str, tuple[list[str], list[str]]] = {
     "update": (["update", "m.forest", "v.csv", "-t", "stay"], ["v.csv"]),
     "rows": (["rows", "m.forest", "--ids-file", "ids.txt", "--format", "csv"], ["m.forest", "ids.txt"]),
     "live receipts": (["live", "receipts", "clinic"], ["clinic/state.db", "clinic/lock", "v.db"]),
+    "live key": (["live", "key", "clinic"], ["clinic/state.db", "v.db"]),
+    "live statements": (["live", "statements", "clinic"], ["clinic/state.db", "v.db"]),
+    "live opening": (["live", "opening", "clinic"], ["clinic/state.db", "v.db"]),
     "freeze a live forest": (["freeze", "clinic"], ["clinic/state.db", "v.db"]),
 }
 
@@ -48,7 +51,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     library_forest(table).save(folder / "m.forest")
     (folder / "ids.txt").write_text("117\n142\n")
     url = f"sqlite:///{folder}/v.db"
-    LiveForest.create(
+    with LiveForest.create(
         url,
         table="visits",
         id="id",
@@ -56,7 +59,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
         columns=["age"],
         folder=folder / "clinic",
         params={"n_estimators": 2},
-    ).close()
+    ) as live:
+        live.new_key()
     return folder
 
 
@@ -82,7 +86,7 @@ def test_all_commands_that_write_a_file_are_looked_at() -> None:
         if OUT in found:
             writing.add(" ".join(path))
         paths = {name for name, param in found.items() if param.type_descriptor.annotation is Path}
-        assert paths <= {OUT, CONTINUED, *READ}, path
+        assert paths <= {OUT, CONTINUED, GROWN, NEW, *READ}, path
     assert writing == set(WRITING) - {"train a database", "freeze a live forest"}
 
 

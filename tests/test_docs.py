@@ -31,7 +31,8 @@ PUBLIC = [
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/guide.md", "docs/regression.md", "docs/live.md", "docs/performance.md"]
+    "page",
+    ["README.md", "docs/guide.md", "docs/regression.md", "docs/live.md", "docs/evidence.md", "docs/performance.md"],
 )
 def test_examples_run(page: str) -> None:
     """Every Python block of the page runs, one after the other, assertions included."""

@@ -19,7 +19,8 @@ from ..errors import DeciduousError
 CHECK_FAILED, WRONG_USAGE, PROBLEM, FAULT, STALE, INTERRUPTED = 1, 2, 3, 4, 5, 130
 EXIT_CODES = {
     0: "done",
-    CHECK_FAILED: "a check failed: `verify` or `inspect --check` found a difference, an experiment or benchmark failed",
+    CHECK_FAILED: "a check failed: `verify`, `inspect --check`, `receipts verify` or `live check-against` found a "
+    "difference, an experiment or benchmark failed",
     WRONG_USAGE: "wrong usage: an unknown or missing option or argument",
     PROBLEM: "a problem with data, a file, a model, a database or a value",
     FAULT: "an internal error of deciduous: please report it",
@@ -29,7 +30,7 @@ EXIT_CODES = {
 WIDTH_OF_FILES = 140  # of tables that do not go to a terminal
 SHOWS_FAULTS = "DECIDUOUS_TRACEBACK"  # a variable of the environment
 USAGE_ERROR: Any = typer.BadParameter.__mro__[2]  # Typer has no name for it
-EXTRAS = {"lightgbm": "experiments", "matplotlib": "experiments", "pandas": "experiments"}
+EXTRAS = {"cryptography": "evidence", "lightgbm": "experiments", "matplotlib": "experiments", "pandas": "experiments"}
 # What errors of the library tell to do in Python, as commands.
 WAYS_OUT = {
     "`ids_` lists": "`deciduous inspect --ids` lists",
@@ -44,6 +45,12 @@ WAYS_OUT = {
     "use `DareForestRegressor`, which predicts numbers": "train with --task regression",
     "Give either `table`, the name of a table or view, or `query`.": "Say what to read: --table or --query.",
     "Names are given by `fit`: `name=...`": "`deciduous train -o cluster:NAME` leaves one there",
+    "`new_key` makes one": "`deciduous live key FOLDER --new` makes one",
+    "`new_key(is_lost=True)`": "`deciduous live key FOLDER --new --lost`",
+    "Say where it is: `signing_key=...`": "Say where it is with --signing-key",
+    "Say where it is: `former=...`": "Say where it is with --former",
+    "`former` is the file": "--former is the file",
+    "say whose signature is to be trusted: `keys=...`": "say with --key whose signature is to be trusted",
     "`LiveForest.create` makes one": "`deciduous live create` makes one",
     "`install_capture` puts": "`deciduous live capture` puts",
     "`deciduous.live.read_record` reads receipts and requests": "`deciduous live receipts` and `live status` work",

@@ -22,7 +22,21 @@ from ._models import require_own_rows
 
 OUT = "out"
 CONTINUED = "resume"  # a file that is gone on with: it may be there, but it is still an output
-READ = ("data", "model", "ids_file", "folder", "url")
+GROWN = "log"  # a file to which something is added
+NEW = "at"  # a file that is never put in the place of another, whatever is asked
+READ = (
+    "data",
+    "model",
+    "ids_file",
+    "folder",
+    "url",
+    "statements",
+    "keys",
+    "anchors",
+    "opening",
+    "signing_key",
+    "former",
+)
 TRAIN = "train"  # the command that leaves forests on a cluster
 IN_PLACE = ("delete", "add", "update")  # commands that write the model anew: replacing it is what they are for
 
@@ -74,7 +88,7 @@ def require_safe_outputs(command: str, given: Mapping[str, Any], *, is_forced: b
     model = Path(given["model"]) if command in IN_PLACE else None
     if model is not None:
         require_own_rows(model)
-    written = [Path(given[name]) for name in (OUT, CONTINUED) if given.get(name) is not None]
+    written = [Path(given[name]) for name in (OUT, CONTINUED, GROWN, NEW) if given.get(name) is not None]
     if model is not None and home_name(model) is not None:
         if written:
             raise InvalidInputError(f"{model} is changed where it is, on the cluster: leave out --out.")
@@ -90,10 +104,11 @@ def require_safe_outputs(command: str, given: Mapping[str, Any], *, is_forced: b
         _require_unread(
             path, {name: given[name] for name in READ if given.get(name) and not (is_model and name == "model")}
         )
+        is_kept = path in (Path(given.get(name) or "") for name in (CONTINUED, GROWN))
         if any(_are_same(path, other) for other in written[:place]):
             raise InvalidInputError(f"{path} is named twice as a file to write. Name two files.")
         require_replaceable(path)
-        if path.exists() and not (is_forced or is_model or path == Path(given.get(CONTINUED) or "")):
+        if path.exists() and not (is_forced or is_model or is_kept):
             raise InvalidInputError(f"There is a file {path} already. Name another one, or replace it with --force.")
 
 
@@ -113,7 +128,7 @@ def _require_writable(path: Path) -> None:
 
 
 def _require_unread(path: Path, read: Mapping[str, Any]) -> None:
-    for source in read.values():
+    for source in (each for value in read.values() for each in (value if isinstance(value, list) else [value])):
         for its in _files_of(str(source)):
             if _are_same(path, its):
                 raise InvalidInputError(
