@@ -303,6 +303,37 @@ def test_a_first_statement_begins_something(changes: dict[str, Any]) -> None:
         Statement.from_payload(dataclasses.replace(FIRST, **changes).payload())
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "problem"),
+    [
+        (slice(0, 3), slice(0, 6), None),
+        (slice(2, 3), slice(0, 6), None),
+        (slice(0, 6), slice(0, 6), None),
+        (slice(1, 4), slice(2, 6), None),
+        (slice(0, 3), slice(3, 6), None),  # they meet, without having one in common
+        (slice(0, 2), slice(3, 5), "statements 3 to 3 are missing, so they cannot be compared"),
+        (slice(0, 5), slice(0, 4), "this file ends with number 4, and statement 5 of"),
+    ],
+)
+def test_statements_go_on_from_those_that_were_kept(earlier: slice, later: slice, problem: str | None) -> None:
+    report = verify_statements(HISTORY[later], KEYS, earlier=HISTORY[earlier])
+    assert (problem or "") in (report.problem or "")
+    assert report.n_earlier == (0 if problem else len(HISTORY[earlier]))
+
+
+def test_two_histories_are_told_without_the_folder() -> None:
+    """By statements that they have in common, or by the link from one to the next."""
+    other = history(with_deleted=2)
+    report = verify_statements(other, KEYS, earlier=HISTORY[:4])
+    assert "tells something else than statement 3, and is the same up to statement 2" in str(report.problem)
+    report = verify_statements(other[3:], KEYS, earlier=HISTORY[:3])
+    assert "tells something else than statement 3: an older copy was put back" in str(report.problem)
+    assert "signed by key" in str(verify_statements(HISTORY, [A.public], earlier=HISTORY[5:]).problem)
+    foreign = dataclasses.replace(FIRST, record="ef" * 32, receipt="ef" * 32)
+    report = verify_statements(HISTORY, KEYS, earlier=[Envelope.signed(foreign.payload(), [A])])
+    assert "is about another live forest" in str(report.problem)
+
+
 def test_the_opening_is_of_the_newest_statement(tmp_path: Path) -> None:
     opening = ForestOpening("5f" * 32, "07" * 32)
     newest = Statement.from_payload(HISTORY[-1].payload)

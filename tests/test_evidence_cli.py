@@ -58,6 +58,11 @@ def test_the_whole_way(clinic: Path) -> None:
     second = done("live", "key", "clinic", "--new")["keys"][-1]["id"]
     done("live", "erase", "clinic", "u-4")
     signed()
+    Path("auditor/earlier.jsonl").write_text(text)
+    assert done(*check, "--earlier", "auditor/earlier.jsonl")["n_earlier"] == 4
+    withheld = ["receipts", "verify", "auditor/earlier.jsonl", *check[3:], "--earlier", "auditor/statements.jsonl"]
+    result = run(*withheld)
+    assert (result.exit_code, "kept earlier, this file ends with number 4, and" in result.stdout) == (1, True)
     done("live", "opening", "clinic", "-o", "auditor/opening.json")
     assert os.stat("auditor/opening.json").st_mode & 0o777 == 0o600
     told = run(*check, "--opening", "auditor/opening.json")
@@ -92,7 +97,10 @@ def test_what_is_wrong_ends_with_a_code(tmp_path: Path) -> None:
         assert (result.exit_code, problem in result.stdout) == (1, True)
     Path("auditor/statements.jsonl").write_text(Path("auditor/statements.jsonl").read_text()[:-10])
     result = run(*check)
-    assert (result.exit_code, result.stdout.startswith("NOT evidence: the file ends within a line")) == (1, True)
+    assert (result.exit_code, result.stdout.startswith("NOT evidence that holds: the file ends within a line")) == (
+        1,
+        True,
+    )
     found = json.loads(run(*check, "--json").stdout)
     assert (found["matches"], found["last"], found["proves"]) == (False, None, [])
     assert run("receipts", "anchor", *check[2:3], "log", *check[3:]).exit_code == 3
@@ -150,7 +158,7 @@ def test_an_older_copy_that_is_put_back_is_told(clinic: Path) -> None:
     shutil.copytree("copy", clinic)
     result = run(*compare)
     assert result.exit_code == 1
-    assert result.stdout.startswith("NOT the folder that these statements tell of: the folder ends with receipt 2, and")
+    assert result.stdout.startswith("NOT the folder that these statements tell of: the folder ends with number 2, and")
     result = run("live", "anchor", "clinic", "auditor/anchors.log")
     assert (result.exit_code, "an older copy was put back" in result.stderr) == (3, True)
     for _ in range(2):

@@ -315,7 +315,7 @@ def test_an_older_copy_that_is_put_back_is_noticed(live: LiveForest, folder: Pat
     for statements in (kept, newest):
         found = check_against(folder, statements)
         assert (found.outcome, found.newest, found.n_receipts) == ("rolled back", 12, 10)
-        assert "the folder ends with receipt 10, and statement 12 of" in str(found.problem)
+        assert "the folder ends with number 10, and statement 12 of" in str(found.problem)
         assert not found
     with LiveForest.open(folder) as live:
         live.sync()  # all that is in the folder is consistent, and says nothing

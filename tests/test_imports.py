@@ -15,7 +15,7 @@ import pytest
 import deciduous
 from deciduous.live import LiveForest
 
-HEAVY = ("sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "sqlalchemy", "joblib", "ray")
+HEAVY = ("sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "sqlalchemy", "joblib", "ray", "cryptography")
 
 
 def heavy_after(statement: str) -> list[str]:
@@ -27,13 +27,22 @@ def heavy_after(statement: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "statement", ["import deciduous", "from deciduous import UnknownRowError", "import deciduous.cli.app"]
+    "statement",
+    [
+        "import deciduous",
+        "from deciduous import UnknownRowError",
+        "import deciduous.cli.app",
+        "import deciduous.evidence.verifying",
+    ],
 )
 def test_nothing_heavy_is_imported(statement: str) -> None:
     assert heavy_after(statement) == []
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["version"], ["train", "--help"], ["live", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["version"], ["train", "--help"], ["live", "--help"], ["receipts", "--help"]],
+)
 def test_commands_that_do_without_the_estimator_do_not_import_it(arguments: list[str]) -> None:
     command = f"""
 import sys

@@ -129,6 +129,7 @@ def test_certificate_fits_on_a_page(sqlite_database: Database, folder: Path, tmp
     make_patients(sqlite_database, 300)
     sqlite_database.run(f'ALTER TABLE patients RENAME TO "{table}"')
     with make_live(sqlite_database, folder, table=table) as live:
+        live.new_key()
         for number in range(20):
             live.requests.receive(f"u-{number}")
         sqlite_database.run(f'DELETE FROM "{table}" WHERE id < 61 OR id % 3 = 0')

@@ -26,7 +26,7 @@ SQL = [None, 0, -1, 7, 2**62, 1.5, "", "x", "0" * 64, "../canary", b"", b"\0" * 
 
 @pytest.fixture
 def clinic(sqlite_database: Database, folder: Path) -> Database:
-    """A folder with receipts of all kinds but "recovered", and requests in all states."""
+    """A folder with receipts of all kinds but "recovered", requests in all states, and a signing key."""
     make_patients(sqlite_database, 60)
     with make_live(sqlite_database, folder, params={"n_estimators": 2, "max_depth": 4, "random_state": 3}) as live:
         live.erase("u-1", idempotency_key="9f0c")
@@ -35,6 +35,7 @@ def clinic(sqlite_database: Database, folder: Path) -> Database:
         live.requests.refuse(live.requests.receive("u-2").id, "Needed for a legal claim.")
         live.erase("u-3")
         live.requests.receive("u-4")
+        live.new_key()
         live.requests.receive("u-5", due_days=-1)
     assert {request.state for request in read_record(folder)[2]} == {
         "received", "applied", "verified", "refused", "nothing left to erase",
@@ -130,6 +131,7 @@ def test_receipts_of_somebody_with_the_key_raise_nothing_else(folder: Path) -> N
                 record.status()
                 for change in (its for its in record.receipts() if its.kind in CERTIFIED):
                     record.certificate(change.number, None)
+                record.signing.statements()
                 n_accepted += 1  # another count, time or reason, for example
             except CorruptRecordError:
                 n_refused += 1

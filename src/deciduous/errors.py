@@ -160,7 +160,7 @@ class EvidenceError(DeciduousError, ValueError):
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
-        super().__init__(f"This is no evidence: {problem}.")
+        super().__init__(f"The evidence does not hold: {problem}.")
 
 
 class FolderInUseError(DeciduousError, RuntimeError):

@@ -33,6 +33,7 @@ READ = (
     "statements",
     "keys",
     "anchors",
+    "earlier",
     "opening",
     "signing_key",
     "former",

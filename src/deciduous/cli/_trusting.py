@@ -45,6 +45,8 @@ def told(report: EvidenceReport) -> list[str]:
         last = report.anchored[-1]
         times = counted(len(report.anchored), "time")
         lines.append(f"Anchored {times}, the last time statement {last.head.number} at {last.time}.")
+    if report.n_earlier:
+        lines.append(f"Goes on from the {counted(report.n_earlier, 'statement')} that were kept earlier.")
     if report.fingerprint is not None:
         lines.append(f"The newest statement is about the forest with fingerprint {report.fingerprint}.")
     lines += ["", "This proves:", *(f"- {text}" for text in report.proves)]
@@ -79,6 +81,7 @@ def as_plain(report: EvidenceReport) -> dict[str, Any]:
         "time": None if newest is None else newest.time,
         "keys": [vars(signer) for signer in report.signers],
         "anchored": [{"number": its.head.number, "time": its.time} for its in report.anchored],
+        "n_earlier": report.n_earlier,
         "fingerprint": report.fingerprint,
         "proves": list(report.proves),
         "does_not_prove": list(report.does_not_prove),

@@ -20,6 +20,7 @@ app = App(no_args_is_help=True, help="Signed statements about live forests, for 
     epilog=options.examples(
         "deciduous receipts verify statements.jsonl --key clinic.pem",
         "deciduous receipts verify statements.jsonl --key clinic.pem --anchors anchors.log --json",
+        "deciduous receipts verify statements.jsonl --key clinic.pem --earlier statements-of-may.jsonl",
         "deciduous receipts verify statements.jsonl --key old.pem --key new.pem --opening opening.json",
     )
 )
@@ -29,6 +30,12 @@ def verify(
     anchors: Annotated[
         Path | None,
         typer.Option("--anchors", readable=False, help="Log of anchors, which the statements must agree with."),
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            "--earlier", readable=False, help="File of statements that you kept, which these must go on from."
+        ),
     ] = None,
     opening: Annotated[
         Path | None,
@@ -47,10 +54,10 @@ def verify(
     try:
         kept = None if anchors is None else FileAnchor(anchors).entries()
         opened = None if opening is None else ForestOpening.read(opening)
-        report = verify_statements(statements, known, anchors=kept, opening=opened)
+        report = verify_statements(statements, known, anchors=kept, earlier=earlier, opening=opened)
     except EvidenceError as error:  # of the log, or of the opening
         report = EvidenceReport(error.problem)
-    lines = told(report) if report.problem is None else [f"NOT evidence: {report.problem}."]
+    lines = told(report) if report.problem is None else [f"NOT evidence that holds: {report.problem}."]
     present(as_json, {"file": str(statements), **as_plain(report)}, *lines)
     if report.problem is not None:
         raise typer.Exit(CHECK_FAILED)

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from .statements import Statement
 
-CONTINUED, ROLLED_BACK, FORKED, UNRELATED = "continued", "rolled back", "forked", "unrelated"
+CONTINUED, ROLLED_BACK, FORKED, UNRELATED, APART = "continued", "rolled back", "forked", "unrelated", "apart"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What statements that were kept say about a record. It is true if the record goes on from them.
+    """What statements that were kept say about a record, or about others. It is true if those go on from them.
 
     `outcome` is "continued"; "rolled back" if the record ends before the newest statement; "forked" if it tells
-    something else than a statement does; or "unrelated" if they are about another live forest.
+    something else than a statement does; "unrelated" if they are about another live forest; or "apart" if statements
+    that lie between them are missing, so that nothing can be told.
     """
 
     outcome: str
@@ -33,27 +34,37 @@ class Comparison:
         return self.matches
 
 
-def compared(held: Sequence[Statement], kept: Sequence[Statement]) -> Comparison:
-    """Compare a record, as statements from number 1 on, with statements that were kept, in their order."""
-    outcome, problem = _compared(held, kept)
-    return Comparison(outcome, problem, len(kept), kept[-1].number, len(held))
+def compared(held: Sequence[Statement], kept: Sequence[Statement], holder: str) -> Comparison:
+    """Compare the statements that somebody holds with statements that were kept, both in their order, without gaps."""
+    outcome, problem = _compared(held, kept, holder)
+    return Comparison(outcome, problem, len(kept), kept[-1].number, held[-1].number)
 
 
-def _compared(held: Sequence[Statement], kept: Sequence[Statement]) -> tuple[str, str | None]:
-    newest = kept[-1]
-    if newest.record != held[0].record:
+def _compared(held: Sequence[Statement], kept: Sequence[Statement], holder: str) -> tuple[str, str | None]:
+    first, last, newest = held[0], held[-1], kept[-1]
+    if newest.record != first.record:
         return UNRELATED, f"statement {newest.number} is about another live forest"
-    different = [its.number for its in kept if its.number <= len(held) and its != held[its.number - 1]]
-    if different:
-        same = [its.number for its in kept if its.number < different[0]]
+    if newest.number + 1 < first.number:
+        return APART, f"statements {newest.number + 1} to {first.number - 1} are missing, so they cannot be compared"
+    different = _first_difference(held, kept)
+    if different is not None:
+        same = [its.number for its in kept if first.number <= its.number < different]
         since = f", and is the same up to statement {same[-1]}" if same else ""
         return FORKED, (
-            f"the folder tells something else than statement {different[0]}{since}: an older copy was put back and "
-            "went on, or its record was written anew"
+            f"{holder} tells something else than statement {different}{since}: an older copy was put back and went on, "
+            "or the record was written anew"
         )
-    if newest.number > len(held):
+    if newest.number > last.number:
         return ROLLED_BACK, (
-            f"the folder ends with receipt {len(held)}, and statement {newest.number} of {newest.time} was made of it: "
-            "an older copy was put back, or receipts were taken away"
+            f"{holder} ends with number {last.number}, and statement {newest.number} of {newest.time} was made of it: "
+            "an older copy was put back, or what came later was taken away"
         )
     return CONTINUED, None
+
+
+def _first_difference(held: Sequence[Statement], kept: Sequence[Statement]) -> int | None:
+    """The number of the first statement that is another one."""
+    by_number = {its.number: its for its in held}
+    different = [its.number for its in kept if by_number.get(its.number, its) != its]
+    is_torn = kept[-1].number + 1 == held[0].number and kept[-1].digest != held[0].previous
+    return min(different, default=kept[-1].number if is_torn else None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import EvidenceError, InvalidInputError
 from .anchors import Anchored
+from .comparing import compared
 from .envelopes import Envelope, read_envelopes, signed_bytes
 from .keys import PublicKey
 from .opening import ForestOpening
@@ -18,6 +19,7 @@ PROVES = (
     "None of them was changed since, and none was inserted or left out between the first and the last.",
 )
 PROVES_ANCHORED = "Statements with these digests existed when they were anchored, and are in this file."
+PROVES_EARLIER = "They go on from the statements that were kept earlier: nothing of those was taken back."
 PROVES_OPENED = "The newest statement is about the forest with this fingerprint."
 DOES_NOT_PROVE = (
     "That the statements are true: for that, train anew from the table and compare (`deciduous live verify`).",
@@ -45,6 +47,7 @@ class EvidenceReport:
     statements: tuple[Statement, ...] = ()
     signers: tuple[Signer, ...] = ()
     anchored: tuple[Anchored, ...] = ()
+    n_earlier: int = 0
     fingerprint: str | None = None
 
     @property
@@ -60,8 +63,8 @@ class EvidenceReport:
         """What the statements prove, in words."""
         if not self.matches:
             return ()
-        more = ((PROVES_ANCHORED,) if self.anchored else ()) + ((PROVES_OPENED,) if self.fingerprint else ())
-        return PROVES + more
+        more = {PROVES_ANCHORED: self.anchored, PROVES_EARLIER: self.n_earlier, PROVES_OPENED: self.fingerprint}
+        return (*PROVES, *(text for text, is_checked in more.items() if is_checked))
 
     @property
     def does_not_prove(self) -> tuple[str, ...]:
@@ -133,11 +136,15 @@ class Trust:
         return tuple(Signer(id, *span, self.vouched_in.get(id)) for id, span in self.spans.items())
 
 
+Source = str | os.PathLike[str] | bytes | Sequence[Envelope]
+
+
 def verify_statements(
-    source: str | os.PathLike[str] | bytes | Sequence[Envelope],
+    source: Source,
     keys: Sequence[PublicKey],
     *,
     anchors: Sequence[Anchored] | None = None,
+    earlier: Source | None = None,
     opening: ForestOpening | None = None,
 ) -> EvidenceReport:
     """Check signed statements, with public keys alone.
@@ -151,6 +158,8 @@ def verify_statements(
         one that it replaces is not.
     anchors : sequence of Anchored, optional
         What an anchor has kept. At least one entry must be about this record, and none may contradict the statements.
+    earlier : path, bytes or sequence of Envelope, optional
+        Statements that were kept earlier, which these must go on from.
     opening : ForestOpening, optional
         What opens the newest statement.
     """
@@ -159,20 +168,36 @@ def verify_statements(
     statements: list[Statement] = []
     trust = Trust(keys)
     try:
-        envelopes = read_envelopes(source) if isinstance(source, str | bytes | os.PathLike) else source
-        for place, envelope in enumerate(envelopes, start=1):
-            statement = Statement.from_payload(envelope.payload, f"the statement on line {place}")
-            if statements:
-                require_next(statements[-1], statement)
-            trust.take(envelope, statement)
-            statements.append(statement)
-        if not statements:
-            raise EvidenceError("there is no statement")
+        statements.extend(_checked(source, trust))
         about = _anchored(statements, anchors)
+        n_earlier = 0 if earlier is None else _require_continued(statements, list(_checked(earlier, Trust(keys))))
         fingerprint = None if opening is None else _opened(statements[-1], opening)
     except EvidenceError as error:
         return EvidenceReport(error.problem, tuple(statements), trust.signers())
-    return EvidenceReport(None, tuple(statements), trust.signers(), about, fingerprint)
+    return EvidenceReport(None, tuple(statements), trust.signers(), about, n_earlier, fingerprint)
+
+
+def _checked(source: Source, trust: Trust) -> Iterator[Statement]:
+    """The statements, as far as they are signed and follow from one another."""
+    envelopes = read_envelopes(source) if isinstance(source, str | bytes | os.PathLike) else source
+    former = None
+    for place, envelope in enumerate(envelopes, start=1):
+        statement = Statement.from_payload(envelope.payload, f"the statement on line {place}")
+        if former is not None:
+            require_next(former, statement)
+        trust.take(envelope, statement)
+        yield statement
+        former = statement
+    if former is None:
+        raise EvidenceError("there is no statement")
+
+
+def _require_continued(statements: Sequence[Statement], kept: Sequence[Statement]) -> int:
+    """How many were kept; raises unless the statements go on from them."""
+    comparison = compared(statements, kept, "this file")
+    if comparison.problem is not None:
+        raise EvidenceError(f"compared with what was kept earlier, {comparison.problem}")
+    return comparison.n_statements
 
 
 def require_next(former: Statement, statement: Statement) -> None:

@@ -191,4 +191,4 @@ def check_against(
     report = verify_statements(statements, keys or own)
     if report.problem is not None:
         raise EvidenceError(report.problem)
-    return compared(held, report.statements)
+    return compared(held, report.statements, "the folder")
