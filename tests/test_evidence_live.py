@@ -219,6 +219,13 @@ def test_a_key_may_be_elsewhere(live: LiveForest, folder: Path, tmp_path: Path) 
     assert b"signing.pem" not in b"".join(contents(folder).values())
 
 
+def test_a_key_with_a_name_is_not_in_the_folder(live: LiveForest, folder: Path) -> None:
+    """It would be taken for a stray when the next one comes."""
+    with pytest.raises(InvalidInputError, match="is in the folder of the live forest"):
+        live.new_key(folder / "key-0123456789abcdef.pem")
+    assert live.signing_keys() == []
+
+
 def test_a_former_key_goes_with_a_key_in_use(live: LiveForest, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="leave it out"):
         live.new_key(former=tmp_path / "nothing.pem")
@@ -270,6 +277,26 @@ def test_kills_leave_a_key_and_statements_that_fit(live: LiveForest, folder: Pat
             assert len(keys_in(folder)) == 1
             before = exported(live)
     assert n_killed > 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="preloads a library, as Linux does it")
+def test_kills_of_syncs_leave_statements_that_fit(
+    live: LiveForest, sqlite_database: Database, folder: Path, worker: Worker
+) -> None:
+    """What was handed out stays the beginning of what comes, wherever a sync ends."""
+    live.new_key()
+    before = exported(live)
+    live.close()
+    for number, at_call in enumerate((5, 12, 19, 26, 33)):
+        sqlite_database.run("DELETE FROM patients WHERE id = :id", id=30 + number)
+        worker.run("sync", folder, at_call=at_call)
+        with LiveForest.open(folder) as live:
+            after = exported(live)
+            live.sync()
+            assert after[: len(before)] == before
+            assert exported(live)[: len(after)] == after
+            assert verify_statements(exported(live), publics(live), earlier=before)
+            before = exported(live)
 
 
 # ------------------------------------------------------------------------------------------------- one that others have

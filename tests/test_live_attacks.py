@@ -6,6 +6,7 @@ and looks for them in every byte of every file, plain and under every key that l
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import itertools
 import json
@@ -34,6 +35,13 @@ def contents(folder: Path) -> bytes:
     """All bytes of all files, free pages of databases among them, and the names of the files."""
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     return b"\0".join([*(file.read_bytes() for file in files), *(file.name.encode() for file in files)])
+
+
+def handed_out(live: LiveForest) -> bytes:
+    """All that others are given: certificates, and signed statements as they are in envelopes and in plain."""
+    lines = live.statements()
+    payloads = [base64.b64decode(json.loads(line)["payload"]) for line in lines]
+    return b"\0".join([live.certificate().encode(), *(line.encode() for line in lines), *payloads])
 
 
 def keys(folder: Path) -> list[bytes]:
@@ -102,13 +110,14 @@ def guesses(database: Database, target: str, params: dict[str, Any], id: int) ->
 def test_no_guess_of_an_erased_row_can_be_confirmed(clinic: Database, folder: Path, target: str) -> None:
     """The attack recovers row 17 from any record that keeps the fingerprint before, and not from ours."""
     with made(clinic, folder, target) as live:
+        live.new_key()
         former = live.forest.fingerprint()
         ((age, ward, y),) = clinic.rows(f"SELECT age, ward, {target} FROM patients WHERE id = 17")
         clinic.run("DELETE FROM patients WHERE id = 17")
         live.sync()
         assert live.verify()
-        params = live.params
-    data, lying_there = contents(folder), keys(folder)
+        params, given = live.params, handed_out(live)
+    data, lying_there = contents(folder) + given, keys(folder)
     forests = dict(guesses(clinic, target, params, 17))
     assert len(forests) == math.prod(map(len, GUESSES[target]))
 
@@ -157,6 +166,7 @@ def live_fingerprint(folder: Path) -> bytes:
 def test_no_guess_of_an_erased_person_can_be_confirmed(clinic: Database, folder: Path, way: str, target: str) -> None:
     """Once a request is settled, nothing in the folder tells whose it was, nor which rows they had."""
     with made(clinic, folder, target) as live:
+        live.new_key()
         if way == "erase":
             live.erase("u-20", idempotency_key="0b5f9c1e")
         else:
@@ -168,7 +178,8 @@ def test_no_guess_of_an_erased_person_can_be_confirmed(clinic: Database, folder:
         assert live.verify()
         clinic.run("DELETE FROM patients WHERE person_id = 'u-21'")
         live.sync()
-        assert not confirms(contents(folder), keys(folder), *(text_of(name).encode() for name in ("u-20", "u-21")))
+        data = contents(folder) + handed_out(live)
+        assert not confirms(data, keys(folder), *(text_of(name).encode() for name in ("u-20", "u-21")))
     assert not confirms(contents(folder), keys(folder), *(text_of(name).encode() for name in ("u-20", "u-21")))
 
 

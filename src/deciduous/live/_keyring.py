@@ -52,6 +52,7 @@ class Keyring:
             raise InvalidInputError(
                 "`former` is the file of the key in use: leave it out if there is none, or it is lost."
             )
+        self._require_elsewhere(path)
         signing = self.current(former, "former") if needs_former else None
         new = PrivateKey.fresh()
         self._folder.remove_keys_but(current)  # what a process that was killed has left
@@ -65,3 +66,11 @@ class Keyring:
             raise
         self._folder.remove_keys_but(new.public.id)
         return new.public.id
+
+    def _require_elsewhere(self, path: Where) -> None:
+        """Raises if a path leads into the folder, where keys have names of their own, and others are strays."""
+        if path is not None and Path(path).resolve().parent == self._folder.path.resolve():
+            raise InvalidInputError(
+                f"{path} is in the folder of the live forest. Leave out the name to have the key there, or name a file "
+                "elsewhere. Nothing was changed."
+            )
