@@ -268,6 +268,12 @@ def test_order_and_gaps_are_told(envelopes: list[Envelope], problem: str) -> Non
     assert verify_statements(envelopes, KEYS).problem == problem
 
 
+@given(st.lists(st.integers(0, len(HISTORY) - 1), min_size=1, max_size=len(HISTORY) + 1))
+def test_any_choice_of_statements_but_a_run_of_them_is_refused(places: list[int]) -> None:
+    is_run = places == list(range(places[0], places[0] + len(places)))
+    assert bool(verify_statements(shuffled(*places), KEYS)) == is_run
+
+
 def test_a_part_of_a_chain_is_checked_as_such() -> None:
     report = verify_statements(HISTORY[2:4], KEYS)
     assert report
@@ -332,7 +338,9 @@ def test_two_histories_are_told_without_the_folder() -> None:
     assert "tells something else than statement 3, and is the same up to statement 2" in str(report.problem)
     report = verify_statements(other[3:], KEYS, earlier=HISTORY[:3])
     assert "tells something else than statement 3: an older copy was put back" in str(report.problem)
-    assert "signed by key" in str(verify_statements(HISTORY, [A.public], earlier=HISTORY[5:]).problem)
+    assert verify_statements(HISTORY, [A.public], earlier=HISTORY[5:])  # by a key that the first vouches for
+    stranger = Envelope.signed(HISTORY[5].payload, [C])
+    assert "signed by key" in str(verify_statements(HISTORY, [A.public], earlier=[stranger]).problem)
     foreign = dataclasses.replace(FIRST, record="ef" * 32, receipt="ef" * 32)
     report = verify_statements(HISTORY, KEYS, earlier=[Envelope.signed(foreign.payload(), [A])])
     assert "is about another live forest" in str(report.problem)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deciduous.errors import EvidenceError
-from deciduous.evidence import Anchor, FileAnchor, Head, Statement, verify_statements
+from deciduous.evidence import Anchor, Anchored, FileAnchor, Head, Statement, verify_statements
 from test_evidence import HISTORY, KEYS, RECORD, A, forest, history
 
 STATEMENTS = [Statement.from_payload(its.payload) for its in HISTORY]
@@ -143,6 +143,27 @@ def test_another_history_is_noticed(log: FileAnchor) -> None:
     assert verify_statements(others, KEYS)
     report = verify_statements(others, KEYS, anchors=log.entries())
     assert "another statement 3 was anchored at" in str(report.problem)
+
+
+class Published:
+    """Another kind of anchor: what a newspaper, a notary or a service with an interface of its own keeps."""
+
+    def __init__(self) -> None:
+        self._kept: list[Anchored] = []
+
+    def put(self, head: Head) -> Anchored:
+        self._kept.append(Anchored(head, "2026-11-19T08:00:00+00:00"))
+        return self._kept[-1]
+
+    def entries(self) -> list[Anchored]:
+        return self._kept
+
+
+def test_anchors_of_other_kinds_serve_as_well() -> None:
+    anchor: Anchor = Published()
+    anchor.put(HEADS[3])
+    assert verify_statements(HISTORY, KEYS, anchors=anchor.entries()).anchored[0].head == HEADS[3]
+    assert not verify_statements(HISTORY[:2], KEYS, anchors=anchor.entries())
 
 
 def test_a_log_about_others_proves_nothing(tmp_path: Path) -> None:

@@ -355,6 +355,28 @@ def test_an_older_copy_that_is_put_back_is_noticed(live: LiveForest, folder: Pat
         assert verify_statements(exported(live), publics(live))  # a fork does not show from within
 
 
+def test_a_copy_of_before_the_key_is_noticed_with_a_key_that_was_kept(
+    live: LiveForest, folder: Path, tmp_path: Path
+) -> None:
+    """The folder does not know the key any more, and who compares says which one is trusted."""
+    live.close()
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    with LiveForest.open(folder) as live:
+        live.new_key()
+        first, kept = publics(live), exported(live)
+        live.new_key()
+        both, later = publics(live), exported(live)
+    put_back(copy, folder)
+    with pytest.raises(InvalidInputError, match="say whose signature is to be trusted"):
+        check_against(folder, kept)
+    assert check_against(folder, kept, first).outcome == "rolled back"
+    assert check_against(folder, later, first).outcome == "rolled back"  # the first vouches for the second
+    with pytest.raises(EvidenceError, match="none that was given"):
+        check_against(folder, later.splitlines(keepends=True)[-1], [PrivateKey.fresh().public])
+    assert check_against(folder, later.splitlines(keepends=True)[-1], both[1:]).outcome == "rolled back"
+
+
 def test_statements_of_another_forest_are_told_apart(live: LiveForest, folder: Path, tmp_path: Path) -> None:
     live.new_key()
     with make_live(Database(live._settings.url), tmp_path / "other", params=SMALL) as other:

@@ -170,7 +170,8 @@ def verify_statements(
     try:
         statements.extend(_checked(source, trust))
         about = _anchored(statements, anchors)
-        n_earlier = 0 if earlier is None else _require_continued(statements, list(_checked(earlier, Trust(keys))))
+        known = list(trust.known.values())  # also those that these statements vouch for
+        n_earlier = 0 if earlier is None else _require_continued(statements, list(_checked(earlier, Trust(known))))
         fingerprint = None if opening is None else _opened(statements[-1], opening)
     except EvidenceError as error:
         return EvidenceReport(error.problem, tuple(statements), trust.signers())
