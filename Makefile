@@ -184,7 +184,8 @@ valgrind:  ## Find valgrind, with which the guard counts, or install it
 COVERED_PYTHON ?= 93
 COVERED_CORE ?= 93
 COVERAGE := build/coverage
-COVERING := $(patsubst %,tests/test_%.py,categorical cli cli_data cli_live columns errors export forest frozen labels live \
+COVERING := $(patsubst %,tests/test_%.py,categorical cli cli_data cli_live columns errors evidence \
+    evidence_anchors evidence_cli evidence_live export forest frozen labels live \
     live_capture live_certificate live_people live_predicting live_record model_file pictures progress row_names tuning \
     update weights)
 .PHONY: coverage coverage-python coverage-core

@@ -60,12 +60,24 @@ def test_a_line_that_was_interrupted_counts_for_nothing(tmp_path: Path) -> None:
     log = FileAnchor(path)
     log.put(HEADS[0])
     whole = path.read_bytes()
-    for end in (1, 60, len(whole) - 1):
-        path.write_bytes(whole + whole[:end])
+    log.put(HEADS[1])
+    second = path.read_bytes()[len(whole) :]
+    for end in (1, 10, 11, 12, 60, len(second) - 1):
+        path.write_bytes(whole + second[:end])
         with pytest.raises(EvidenceError, match="is not complete: anchor the head again"):
             log.entries()
     log.put(HEADS[1])
     assert [its.head for its in log.entries()] == HEADS[:2]
+
+
+@pytest.mark.parametrize("text", ["mine", "mine\n", "mine\nall mine", '{"number":1,"previous":"mine', '{"number":x'])
+def test_files_of_others_stay_what_they_are(tmp_path: Path, text: str) -> None:
+    """Somebody may name the wrong file, and its last line may have no end."""
+    path = tmp_path / "log"
+    path.write_text(text)
+    with pytest.raises(EvidenceError, match=r"is not a log of anchors|is not JSON"):
+        FileAnchor(path).put(HEADS[0])
+    assert path.read_text() == text
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ Neither is implemented here: deciduous uses no network of its own accord.
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from ..errors import EvidenceError
 from ._strict import NONE_BEFORE, canonical, digest_of, is_count, is_digest, is_time, parsed, require_entries
 from .statements import Statement
 
+NUMBER = b'{"number":'  # how a line begins
 LINE = {"number": is_count, "previous": is_digest, "record": is_digest, "statement": is_digest, "time": is_time}
 
 
@@ -71,11 +74,13 @@ class FileAnchor:
         """Add a line, unless a line says something else of the same record."""
         with _grown(self._path) as descriptor:
             data = _content(descriptor)
-            complete = data[: data.rfind(b"\n") + 1]  # what follows is a line that was never acknowledged
-            entries, previous = _read(complete)
+            end = data.rfind(b"\n") + 1
+            entries, previous = _read(data[:end])
+            if not _may_be_interrupted(data[end:], previous):
+                raise EvidenceError(f"{self._path} is not a log of anchors, so nothing was added to it")
             require_later(head, entries)
-            if len(complete) < len(data):
-                os.ftruncate(descriptor, len(complete))
+            if end < len(data):
+                os.ftruncate(descriptor, end)  # a line that was never acknowledged
             anchored = Anchored(head, datetime.now(UTC).replace(microsecond=0).isoformat())
             _write(descriptor, _line(anchored, previous))
         return anchored
@@ -128,13 +133,20 @@ def _read(data: bytes) -> tuple[list[Anchored], str]:
     return entries, previous
 
 
+def _may_be_interrupted(rest: bytes, previous: str) -> bool:
+    """Whether this is the beginning of a line of ours: the end of a file of somebody else is not ours to remove."""
+    begin, _, more = rest.partition(b",")
+    expected = b'"previous":"%b",' % previous.encode()
+    is_begun = NUMBER.startswith(begin) or re.fullmatch(NUMBER + rb"[0-9]*", begin) is not None
+    return is_begun and (more.startswith(expected) or expected.startswith(more))
+
+
 @contextmanager
 def _grown(path: Path) -> Iterator[int]:
     """The file, made if it is not there, which nobody else adds to meanwhile."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        if fcntl is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # ends with the descriptor
+        _lock(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -154,7 +166,14 @@ def _write(descriptor: int, line: bytes) -> None:
     os.fsync(descriptor)
 
 
-try:
+if sys.platform == "win32":
+
+    def _lock(_: int) -> None:
+        """Nothing: there, let one end before another begins."""
+
+else:
     import fcntl
-except ImportError:  # Windows: there, let one end before another begins
-    fcntl = None  # type: ignore[assignment]
+
+    def _lock(descriptor: int) -> None:
+        """Wait until nobody else adds a line. The lock ends with the descriptor."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
