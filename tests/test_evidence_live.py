@@ -91,6 +91,21 @@ def test_statements_are_the_same_whenever_they_are_made(live: LiveForest, folder
     assert not any(b"vnd.in-toto" in data for data in contents(folder).values())
 
 
+def test_a_recovery_is_told_as_one(live: LiveForest, sqlite_database: Database, folder: Path) -> None:
+    """It is not known what changed, so its counts do not add up; all others do."""
+    live.new_key()
+    live.close()
+    next(folder.glob("rows-*")).unlink()
+    sqlite_database.run("DELETE FROM patients WHERE id IN (40, 41)")
+    with LiveForest.open(folder) as live:
+        live.sync()
+        live.erase("u-16")
+        report = verify_statements(exported(live), publics(live))
+        assert report.problem is None
+        assert [its.kind for its in report.statements[-4:]] == ["signing key", "recovered", "received", "synced"]
+        assert [its.n_rows for its in report.statements[-2:]] == [55, 52]
+
+
 def test_statements_name_no_person_table_row_or_reason(live: LiveForest) -> None:
     """They hold nothing but numbers, times, random ids and digests under keys that go."""
     live.new_key()
@@ -424,6 +439,19 @@ def test_signatures_that_were_changed_are_noticed(live: LiveForest, folder: Path
     with pytest.raises(CorruptRecordError, match="what is kept of signatures"):
         live.statements()
     state.close()
+
+
+def test_a_record_without_its_end_has_no_head(live: LiveForest, folder: Path) -> None:
+    """Or it could be anchored, and signed, as if nothing had come after it."""
+    live.new_key()
+    live.close()
+    state = state_of(folder)
+    state.execute("DELETE FROM receipts WHERE number = 10")
+    state.close()
+    with LiveForest.open(folder) as live:
+        for use in (live.head, live.statements, live.opening):
+            with pytest.raises(CorruptRecordError, match="receipt 10 is missing"):
+                use()
 
 
 def with_receipt(live: LiveForest, **entries: Any) -> None:

@@ -110,7 +110,7 @@ class History:
     @property
     def key_receipts(self) -> list[Receipt]:
         """The receipts of keys that sign statements, oldest first."""
-        return self._key_receipts
+        return list(self._key_receipts)
 
     def _take(self, receipt: Receipt) -> None:
         if receipt.kind == RECEIVED:

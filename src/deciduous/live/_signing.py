@@ -117,7 +117,9 @@ class Signing:
 
     def statements(self) -> list[Statement]:
         """The statements of all receipts."""
-        return list(told(self._state.receipts()))
+        with self._state.lock:  # all as of one moment
+            self._history.read()  # raises if the newest receipt is missing
+            return list(told(self._state.receipts()))
 
     def head(self) -> Head:
         """What an anchor keeps."""
@@ -125,7 +127,8 @@ class Signing:
 
     def opening(self) -> ForestOpening:
         """What opens the newest statement."""
-        opening = self._history.read().opening
+        with self._state.lock:  # both as of one moment
+            opening = self._history.read().opening
         return ForestOpening(opening.fingerprint, opening.fingerprint_key.hex())
 
     def envelopes(self, private: PrivateKey) -> list[Envelope]:
@@ -178,7 +181,7 @@ def _signed(
     signatures = []
     for id in [id for id in _signers(number, keys) if id in had or id == current] or had or [current]:
         signature = private.sign(data) if id == current else kept[number, id]
-        if not publics[id].has_signed(data, signature):
+        if id != current and not publics[id].has_signed(data, signature):
             raise CorruptRecordError(f"a signature that is kept of receipt {number} is not what was written")
         signatures.append(Signature(id, signature))
     return Envelope(payload, tuple(signatures))
