@@ -199,8 +199,10 @@ def test_a_key_that_was_replaced_signs_nothing_more() -> None:
 def test_a_new_key_must_have_signed_as_well() -> None:
     """Nobody can adopt the key of somebody else."""
     alone = Envelope.signed(HISTORY[4].payload, [A])
-    report = verify_statements([*HISTORY[:4], alone], KEYS)
-    assert f"statement 5 brings in key {B.public.id}, which has not signed it" in str(report.problem)
+    pretended = dataclasses.replace(alone, signatures=(*alone.signatures, Signature(B.public.id, bytes(64))))
+    for envelope in (alone, pretended):
+        report = verify_statements([*HISTORY[:4], envelope], [A.public])
+        assert f"statement 5 brings in key {B.public.id}, which has not signed it" in str(report.problem)
 
 
 def test_nobody_vouches_for_the_key_after_one_that_is_lost() -> None:
@@ -311,6 +313,20 @@ def test_statements_must_fit_together(changes: dict[str, Any], problem: str) -> 
 def test_a_first_statement_begins_something(changes: dict[str, Any]) -> None:
     with pytest.raises(EvidenceError):
         Statement.from_payload(dataclasses.replace(FIRST, **changes).payload())
+
+
+def test_only_changes_change_the_forest() -> None:
+    statement = next_of(FIRST, "verified", after=forest(7))
+    with pytest.raises(EvidenceError, match="changes the forest, and does not say so"):
+        Statement.from_payload(statement.payload())
+
+
+def test_a_new_key_has_its_own_id_and_replaces_another() -> None:
+    payload = HISTORY[4].payload
+    itself = next_of(FIRST, "signing key", new_key=NewKey(B.public, B.public.id)).payload()
+    for nonsense in (payload.replace(B.public.id.encode(), C.public.id.encode()), itself):
+        with pytest.raises(EvidenceError, match="names its new key wrongly"):
+            Statement.from_payload(nonsense)
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,16 @@ def test_lines_taken_away_or_exchanged_are_noticed(tmp_path: Path, log: FileAnch
             log.entries()
 
 
+def test_a_line_has_one_spelling(tmp_path: Path, log: FileAnchor) -> None:
+    """Also if nothing follows that it would have to fit."""
+    path = tmp_path / "log"
+    *before, last = path.read_bytes().splitlines(keepends=True)
+    for other in (json.dumps(json.loads(last)).encode() + b"\n", last.replace(b"}", b"} ")):
+        path.write_bytes(b"".join([*before, other]))
+        with pytest.raises(EvidenceError, match="line 4 of the log of anchors is not spelled as it was written"):
+            log.entries()
+
+
 def test_many_may_anchor_at_once(tmp_path: Path) -> None:
     """Each line follows from the one before, whoever wrote it."""
     records = [f"{number:064x}" for number in range(8)]
