@@ -32,11 +32,17 @@ build: .venv/.built  ## Set up .venv and build the package into it
 demo: build  ## Delete one person from a forest of many rows, in a minute: cost, proof, certificate, latency against retraining
 	$(BIN)/python -m deciduous.demo
 
-# First two steps at a time, each with its output in one piece, the longest first; then tests in all processors.
-.PHONY: test
+# First two steps at a time, each with its output in one piece, the longest first; then tests in all processors, beside
+# those on Ray clusters, which wait more than they work.
+.PHONY: test test-package test-cluster
 test: build doctest valgrind postgres chromium  ## Everything that must pass: checks, unit tests, debug and address-sanitizer builds, the guard, all tests but the slow ones
 	$(MAKE) --jobs=2 --output-sync=target asan guard debug unit check
+	$(MAKE) --jobs=2 --output-sync=target test-package test-cluster
+
+test-package: build
 	$(BIN)/python -m pytest -m "not slow" --ignore=tests/cluster --numprocesses auto --dist worksteal
+
+test-cluster: build
 	$(BIN)/python -m pytest -m "not slow" tests/cluster --numprocesses 2 --dist loadfile
 
 .PHONY: postgres

@@ -515,13 +515,22 @@ def occurrences_before_and_after_deletion(*arguments: str) -> tuple[int, int, in
 NEEDS_PROC = pytest.mark.skipif(
     not Path("/proc/self/mem").exists(), reason="needs /proc to read the memory of a process"
 )
+# Each mode and each scheme once; all combinations take minutes.
+EVERY_KIND = pytest.mark.parametrize(
+    ("mode", "candidates"),
+    [
+        ("eager", "valid"),
+        ("lazy", "uniform"),
+        pytest.param("eager", "uniform", marks=pytest.mark.slow),
+        pytest.param("lazy", "valid", marks=pytest.mark.slow),
+    ],
+)
 EVERY_MODE = pytest.mark.parametrize("mode", ["eager", "lazy"])
 EVERY_COLUMN = pytest.mark.parametrize("n_distinct", [50, 100_000])
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("candidates", ["valid", "uniform"])
-@EVERY_MODE
+@EVERY_KIND
 @EVERY_COLUMN
 def test_deleted_value_is_nowhere_in_the_process(n_distinct: int, mode: str, candidates: str) -> None:
     """Neither in the data, nor in statistics, nor in scratch or freed memory: as often as a value that never was."""
@@ -531,8 +540,7 @@ def test_deleted_value_is_nowhere_in_the_process(n_distinct: int, mode: str, can
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("candidates", ["valid", "uniform"])
-@EVERY_MODE
+@EVERY_KIND
 @EVERY_COLUMN
 def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(
     n_distinct: int, mode: str, candidates: str
@@ -558,8 +566,7 @@ def freed_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @NEEDS_PROC
-@pytest.mark.parametrize("candidates", ["valid", "uniform"])
-@EVERY_MODE
+@EVERY_KIND
 @pytest.mark.parametrize("way", ["fit", "add", "load", "load and save"])
 def test_deleted_target_is_nowhere_in_the_process(way: str, mode: str, candidates: str, freed_memory: Path) -> None:
     """Neither among the rows, nor in statistics, lists of changes, means of leaves, scratch or freed memory.
