@@ -48,6 +48,15 @@ struct WordOfRows {
     std::uint32_t places[64 + kLanes];    // of the last rows of lower values of sampled candidates
 };
 
+// A node of few rows in a regression forest: their targets, how many they are, the sum, and the fewest rows that a side
+// of a split may have. All are whole numbers that doubles hold, and so are sums of targets times numbers of rows.
+struct TargetsOfFew {
+    double targets[64];
+    double n;
+    double sum;
+    double min_on_side;
+};
+
 // What every set has.
 struct Set {
     char const* name;
@@ -175,6 +184,12 @@ struct Set {
     // The Gini scores (docs/algorithm.md, 2.7) of n splits of fewer than kMaxFewRows rows; `left` has n_classes counts
     // for each split.
     void (*score_gini)(Count const* left, std::size_t n, Count const* totals, std::size_t n_classes, double* scores);
+
+    // Of some sets of rows of a node of few rows in a regression forest, whose rows are `rows`: those that are best to
+    // part from the others, with their scores; how many they are. There is room for kLanes more than all, and as many
+    // are behind them.
+    std::size_t (*find_best_sets)(std::uint64_t const* sets, std::size_t n_sets, std::uint64_t rows,
+                                  TargetsOfFew const& node, double* scores, std::uint32_t* places);
 
     // The places of the lowest of the scores; how many there are, none if all scores are infinite. There is room for
     // kLanes more than all.

@@ -23,6 +23,8 @@ struct Avx2 {
     using Vector = __m256i;
     using Mask = __m256i;
     static constexpr std::size_t kWidth = 8;
+    using Doubles = double __attribute__((vector_size(32)));
+    using Words = std::uint64_t __attribute__((vector_size(32)));
 
     static Vector load(Ordered const* numbers) { return _mm256_loadu_si256(reinterpret_cast<__m256i const*>(numbers)); }
     static Vector load_first(Ordered const* numbers, std::size_t n) { return _mm256_maskload_epi32(numbers, first(n)); }

@@ -11,6 +11,8 @@ struct Avx512 {
     using Vector = __m512i;
     using Mask = __mmask16;
     static constexpr std::size_t kWidth = 16;
+    using Doubles = double __attribute__((vector_size(64)));
+    using Words = std::uint64_t __attribute__((vector_size(64)));
 
     static Vector load(Ordered const* numbers) { return _mm512_loadu_si512(numbers); }
     static Vector load_first(Ordered const* numbers, std::size_t n) {

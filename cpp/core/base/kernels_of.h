@@ -12,11 +12,13 @@
 #include "base/rank_kernels.h"
 #include "base/score_kernels.h"
 #include "base/sort_kernels.h"
+#include "base/target_kernels.h"
 
 namespace deciduous::kernels {
 namespace {
 
-// `Vectors` has: kWidth, how many numbers a vector holds; `load`, and `load_first` for the first few with zeros behind;
+// `Vectors` has: kWidth, how many numbers a vector holds; `Doubles` and `Words`, vectors of numbers of twice the size;
+// `load`, and `load_first` for the first few with zeros behind;
 // `all`, one number many times; `sum`, `difference`, `least` and `most` of two vectors; `greater` and `equal`, which
 // give a mask; `first`, a mask of the first few; `both` and `either` of two masks, and one `without` the other; `bits`
 // of a mask; a `Counter`, with `count` for what is in a mask, and `total`; `select` of two vectors by a mask;
@@ -69,6 +71,7 @@ struct KernelsOf {
             .count_before = CountKernels<Vectors>::count_before,
             .count_up_to = CountKernels<Vectors>::count_up_to,
             .score_gini = ScoreKernels<Vectors>::score_gini,
+            .find_best_sets = TargetKernels<Vectors>::find_best_sets,
             .find_lowest = ScoreKernels<Vectors>::find_lowest,
         };
     }

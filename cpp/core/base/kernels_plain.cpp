@@ -7,6 +7,8 @@ namespace {
 struct Plain {
     static constexpr std::size_t kWidth = 4;
     using Vector = Ordered __attribute__((vector_size(kWidth * sizeof(Ordered))));
+    using Doubles = double __attribute__((vector_size(16)));
+    using Words = std::uint64_t __attribute__((vector_size(16)));
     using Mask = Vector;  // -1 where it holds
 
     static Vector load(Ordered const* numbers) { return load_first(numbers, kWidth); }

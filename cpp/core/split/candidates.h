@@ -95,15 +95,6 @@ public:
         n_candidates_ = static_cast<std::size_t>(candidate - candidates_.data());
     }
 
-    // The same in a regression forest: `fill(i, candidate, n_left, sum)` fills each in, with the sum at its left.
-    template <typename Fill>
-    void append_some_with_sums(std::size_t n, Fill const& fill) {
-        reserve(n);
-        for (std::size_t i = 0; i < n; ++i)
-            n_candidates_ +=
-                fill(i, candidates_[n_candidates_], left_[n_candidates_], target_sums_[n_candidates_]) ? 1 : 0;
-    }
-
     // Where the counts of n more candidates may be written before they are appended.
     [[nodiscard]] Count* room_for(std::size_t n) {
         reserve(n);

@@ -150,10 +150,9 @@ struct TargetLookUpScratch {
         Ordered least = std::numeric_limits<Ordered>::max();
         TargetSum sum = 0;
     };
-    std::array<Ordered, 256> values;                // that were chosen
-    std::array<Between, 256> between;               // one chosen value and the next
-    std::array<std::uint32_t, 256> cut_of_place;    // the first at or above it
-    std::array<Count, 256 + kernels::kLanes> n_at;  // rows that have a chosen value
+    std::array<Ordered, 256> values;              // that were chosen
+    std::array<Between, 256> between;             // one chosen value and the next
+    std::array<std::uint32_t, 256> cut_of_place;  // the first at or above it
     std::array<Ordered, 256> cut_values;
     std::array<Ordered, 256> next_below;  // the next value of the cut before
     std::vector<std::uint32_t> places;    // of the rows among the chosen values
@@ -164,6 +163,39 @@ struct TargetLookUpScratch {
         wipe(between.data(), between.size());
         wipe(cut_values.data(), cut_values.size());
         wipe(next_below.data(), next_below.size());
+    }
+};
+
+// What counting the rows of each code in a regression forest needs.
+struct TargetCodesScratch {
+    struct Rows {
+        Count n = 0;
+        Target target = 0;  // of one of them
+        Target differ = 0;  // bits in which others differ from it
+        TargetSum sum = 0;
+    };
+    std::array<Rows, 256> rows;                // per code
+    std::array<std::uint16_t, 256> cut_above;  // the value of a code
+    std::array<std::uint16_t, 256> cut_below;
+    std::array<TwoTargets, 257> beside;  // per cut
+
+    void wipe_values() {
+        wipe(rows.data(), rows.size());
+        wipe(beside.data(), beside.size());
+    }
+};
+
+// What the best attribute of two values of a few rows of a regression forest is found with.
+struct FewTargetsScratch {
+    kernels::TargetsOfFew node;
+    WipedVector<RowSet> sets;  // of attributes of two values
+    WipedVector<double> scores;
+    std::vector<std::uint32_t> places;
+
+    void wipe_values() {
+        wipe(&node, 1);
+        wipe_and_clear(sets);
+        wipe_and_clear(scores);
     }
 };
 
@@ -235,6 +267,8 @@ struct ScanScratch {
     FoundThresholds thresholds;
     FoundTargets targets;
     TargetLookUpScratch target_look_ups{};
+    TargetCodesScratch target_codes{};
+    FewTargetsScratch few_targets{};
 
     ClassValues values;
     Table table;
@@ -296,6 +330,8 @@ struct ScanScratch {
         wipe_and_clear(target_sums);
         sorted_targets.wipe_written();
         target_look_ups.wipe_values();
+        target_codes.wipe_values();
+        few_targets.wipe_values();
         wipe_and_clear(targets.cuts);
         arrivals.wipe_written();
     }

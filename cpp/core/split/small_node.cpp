@@ -86,6 +86,10 @@ void SmallNode::find_indicators(Dataset const& data) {
 
 std::span<Slot const> SmallNode::list(RowSet rows, std::vector<Slot>& slots) const {
     slots.resize(kMaxRows + kernels::kLanes);
+    if ((rows & (rows - 1)) == 0 && rows != 0) {  // as in most leaves of a regression forest
+        slots[0] = slots_[static_cast<std::size_t>(std::countr_zero(rows))];
+        return std::span(slots).first(1);
+    }
     std::size_t const n = kernels::chosen->keep_marked(&rows, 1, reinterpret_cast<Ordered const*>(slots_.data()),
                                                        reinterpret_cast<Ordered*>(slots.data()));
     return std::span(slots).first(n);
@@ -110,17 +114,11 @@ KnownValues& SmallNode::known(Dataset const& data, Attribute attribute, RowSet r
     return its;
 }
 
-void SmallNode::list_sorted(Dataset const& data, Attribute attribute, RowSet rows, Ordered* values, Target* targets) {
+KnownValues const& SmallNode::sorted(Dataset const& data, Attribute attribute, RowSet rows) {
     KnownValues& its = known(data, attribute, rows);
     if ((rows & ~its.sorted) != 0)
         sort(its, rows);
-    RowSet places = 0;
-    for_each_row(rows, [&](std::size_t row) { places |= RowSet{1} << its.place[row]; });
-    for_each_row(places, [&](std::size_t place) {
-        std::size_t const row = its.order[place];
-        *values++ = its.values[row];
-        *targets++ = targets_[row];
-    });
+    return its;
 }
 
 void SmallNode::sort(KnownValues& its, RowSet rows) {
@@ -141,9 +139,11 @@ void SmallNode::sort(KnownValues& its, RowSet rows) {
 
 AttributeList SmallNode::narrowed(AttributeList const& list, RowSet rows) {
     make_room(list.end() + list.size());
-    std::size_t const n =
-        kernels::chosen->keep_varying(rows, listed_columns_.data() + list.begin, lists_.data() + list.begin,
-                                      list.n_binary, listed_columns_.data() + list.end(), lists_.data() + list.end());
+    std::size_t const n = list.n_binary == 0
+                              ? 0
+                              : kernels::chosen->keep_varying(
+                                    rows, listed_columns_.data() + list.begin, lists_.data() + list.begin,
+                                    list.n_binary, listed_columns_.data() + list.end(), lists_.data() + list.end());
     std::copy_n(lists_.data() + list.begin + list.n_binary, list.n_others, lists_.data() + list.end() + n);
     return {list.end(), n, list.n_others};
 }

@@ -46,6 +46,14 @@ struct KnownValues {
     std::array<Ordered, kMaxSmallRows> values;      // by row
     std::array<std::uint8_t, kMaxSmallRows> order;  // the sorted rows, by ascending value
     std::array<std::uint8_t, kMaxSmallRows> place;  // in this order, by row
+
+    // Calls the function with some of the sorted rows, by ascending value.
+    template <typename Function>
+    void for_each_in_order(RowSet some, Function const& function) const {
+        RowSet places = 0;
+        for_each_row(some, [&](std::size_t row) { places |= RowSet{1} << place[row]; });
+        for_each_row(places, [&](std::size_t its_place) { function(std::size_t{order[its_place]}); });
+    }
 };
 
 class SmallNode {
@@ -65,9 +73,13 @@ public:
     [[nodiscard]] RowSet all() const;
     [[nodiscard]] std::span<RowSet const> classes() const { return classes_; }
 
-    // The targets of a set of rows, in a regression forest: written one behind the other.
-    void list_targets(RowSet rows, Target* targets) const {
-        for_each_row(rows, [&](std::size_t row) { *targets++ = targets_[row]; });
+    // The target of each row, in a regression forest.
+    [[nodiscard]] std::span<Target const, kMaxRows> targets() const { return targets_; }
+
+    // Those of a set of rows: written one behind the other, as integers or as doubles, which hold them exactly.
+    template <typename Number>
+    void list_targets(RowSet rows, Number* targets) const {
+        for_each_row(rows, [&](std::size_t row) { *targets++ = static_cast<Number>(targets_[row]); });
     }
 
     // Their sum.
@@ -89,9 +101,8 @@ public:
         return known(data, attribute, rows).values;
     }
 
-    // Lists the values of an attribute on a set of rows in ascending order, with the targets of these rows. Rows are
-    // sorted once for all nodes below.
-    void list_sorted(Dataset const& data, Attribute attribute, RowSet rows, Ordered* values, Target* targets);
+    // The same with the order of these rows by their values. They are sorted once for all nodes below.
+    [[nodiscard]] KnownValues const& sorted(Dataset const& data, Attribute attribute, RowSet rows);
 
     [[nodiscard]] std::span<Attribute const> attributes(AttributeList const& list) const {
         return std::span(lists_).subspan(list.begin, list.size());

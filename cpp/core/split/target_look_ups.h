@@ -11,48 +11,38 @@
 
 #include "base/kernels.h"
 #include "base/tuning.h"
-#include "split/node_rows.h"
-#include "split/ranks.h"
-#include "split/scan.h"
+#include "split/target_cuts.h"
 
 namespace deciduous {
 
-class TargetLookUps {
+class TargetLookUps : private TargetCuts {
 public:
     // Of a numeric attribute. The values of the node were gathered.
     TargetLookUps(NodeRows const& node, Attribute attribute, ScanScratch& scratch)
-        : node_(node),
-          scratch_(scratch),
-          its_(scratch.target_look_ups),
-          ranks_(node.keys, attribute, node.dominant),
-          column_(*node.data.numeric_column(attribute)) {}
+        : TargetCuts(node, attribute, scratch), its_(scratch.target_look_ups) {}
 
     // Whether the rows are enough for it to take less time than sorting them.
     [[nodiscard]] bool pays(std::size_t n_wanted, Tuning const& tuning) const {
-        return column_.is_coded() ? column_.codes_in_order().size() * tuning.rows_per_code <= node_.size()
-                                  : n_wanted * tuning.rows_per_target_look_up <= node_.size();
+        return n_wanted * tuning.rows_per_target_look_up <= node_.size();
     }
 
-    // Finds all cuts within the bound that so many valid ones are within, or all cuts if there are fewer. False if that
-    // would take too many values: then nothing is found.
+    // Finds all cuts within the bound that so many valid ones are within. False if that would take too many values:
+    // then nothing is found.
     [[nodiscard]] bool find(std::size_t n_wanted) {
-        double const n_values = are_listed() ? static_cast<double>(list_all()) : static_cast<double>(node_.size());
         auto const wanted = static_cast<double>(n_wanted);
-        for (double share = (wanted + 2 * std::sqrt(wanted) + 2) / n_values;; share *= 2) {
-            bool const are_all = are_listed() && share >= 1;
-            if (!are_listed() && share >= kMostOfRows)
+        for (double share = (wanted + 2 * std::sqrt(wanted) + 2) / static_cast<double>(node_.size());; share *= 2) {
+            if (share >= kMostOfRows)
                 return false;
-            choose(are_all ? kEverything : static_cast<Rank>(share * 0x1p32));
+            choose(static_cast<Rank>(share * 0x1p32));
             if (n_chosen_ > kMostValues)
                 return false;
-            if (n_chosen_ <= n_wanted && !are_all)
+            if (n_chosen_ <= n_wanted)
                 continue;
             count_rows();
-            count_listed();
             list_cuts();
             look_beside();
             rank_valid();
-            if (are_all || scratch_.valid_ranks.size() > n_wanted) {
+            if (scratch_.valid_ranks.size() > n_wanted) {
                 drop_beyond(last_wanted(scratch_.valid_ranks, n_wanted));
                 return true;
             }
@@ -63,27 +53,18 @@ private:
     static constexpr std::size_t kMostValues = 255;
     static constexpr double kMostOfRows = 0.25;
 
-    // Whether the values of the attribute are few and known.
-    [[nodiscard]] bool are_listed() const { return column_.is_coded(); }
-
-    // Lists them, be they on the node or not; how many they are.
-    std::size_t list_all() {
-        Ordered* const all = scratch_.near_values.take(kMostValues + 1 + kernels::kLanes);
-        n_listed_ = 0;
-        for (Code const code : column_.codes_in_order())
-            all[n_listed_++] = to_ordered(column_.coded().values[code]);
-        return n_listed_;
-    }
-
     // Chooses the values whose rank is within a bound.
     void choose(Rank bound) {
-        bool const listed = are_listed();
-        std::size_t const n = listed ? n_listed_ : node_.size();
-        Ordered const* const from = listed ? scratch_.near_values.data() : scratch_.values.all().data();
-        Ordered* const kept = scratch_.values_beside.take(n + kernels::kLanes);
-        std::size_t const n_kept = kernels::chosen->keep_values_ranked(
-            from, n, ranks_.key(true), std::numeric_limits<Ordered>::min(), to_ordered(bound), kept);
-        std::sort(kept, kept + n_kept);
+        auto const values = scratch_.values.all();
+        std::size_t const room = values.size() + kernels::kLanes;
+        Ordered* const kept = scratch_.values_beside.take(room);
+        std::size_t const n_kept =
+            kernels::chosen->keep_values_ranked(values.data(), values.size(), ranks_.key(true),
+                                                std::numeric_limits<Ordered>::min(), to_ordered(bound), kept);
+        for (auto* const labels : {&its_.places, &its_.near_rows})  // which are of no meaning yet
+            if (labels->size() < room)
+                labels->resize(2 * room);
+        kernels::chosen->sort(kept, its_.places.data(), n_kept, scratch_.near_values.take(room), its_.near_rows.data());
         n_chosen_ = static_cast<std::size_t>(std::unique(kept, kept + n_kept) - kept);
         std::copy_n(kept, std::min(n_chosen_, kMostValues), its_.values.begin());
     }
@@ -92,9 +73,6 @@ private:
     void count_rows() {
         std::fill_n(its_.between.begin(), n_chosen_ + 1, Between{});
         auto const values = scratch_.values.all();
-        for (auto* const list : {&its_.places, &its_.near_rows})
-            if (list->size() < values.size() + kernels::kLanes)
-                list->resize(2 * values.size() + kernels::kLanes);
         its_.values[n_chosen_] = std::numeric_limits<Ordered>::max();
         kernels::chosen->find_places_among(its_.values.data(), n_chosen_, values.data(), values.size(),
                                            its_.places.data());
@@ -102,13 +80,6 @@ private:
             add_up<Target>([](std::size_t) { return 1; });
         else
             add_up<TargetSum>([&](std::size_t row) { return node_.weight(row); });
-    }
-
-    // How many rows have each of the chosen values; those that rows were asked for have some.
-    void count_listed() {
-        auto const values = scratch_.values.all();
-        if (are_listed())
-            kernels::chosen->count_equal(its_.values.data(), n_chosen_, values.data(), values.size(), its_.n_at.data());
     }
 
     // Adds rows up in integers that hold their sums. Lists those that may be at a value of a cut: they are at a chosen
@@ -131,7 +102,7 @@ private:
         }
     }
 
-    // Lists the cuts above those of the chosen values that are on the node.
+    // Lists the cuts above the chosen values.
     void list_cuts() {
         auto& cuts = scratch_.targets.cuts;
         cuts.clear();
@@ -143,12 +114,9 @@ private:
             cut.n_rows += its.n_rows;
             cut.sum += its.sum;
             least = std::min(least, its.least);
-            bool const is_there = i < n_chosen_ && (!are_listed() || its_.n_at[i] > 0);
-            if (!is_there && i < n_chosen_)
-                continue;
             if (!cuts.empty())
                 cuts.back().next = cut.n_rows == 0 ? kNoValue : from_ordered(least);
-            if (!is_there)
+            if (i == n_chosen_)
                 break;
             cut.value = from_ordered(its_.values[i]);
             cut.next = kNoValue;
@@ -187,42 +155,9 @@ private:
         cut.beside.add(node_.targets[row], weight);
     }
 
-    void rank_valid() {
-        scratch_.valid_ranks.clear();
-        for (TargetCut const& cut : scratch_.targets.cuts)
-            if (cut.is_candidate())
-                scratch_.valid_ranks.push_back(to_ordered(ranks_.above(cut.value)));
-    }
-
-    // Drops the cuts beyond a bound; their rows are counted with those of the next one.
-    void drop_beyond(Rank bound) {
-        scratch_.targets.bound = bound;
-        auto& cuts = scratch_.targets.cuts;
-        std::size_t n_kept = 0;
-        Count n_rows = 0;
-        TargetSum sum = 0;
-        for (TargetCut& cut : cuts) {
-            n_rows += cut.n_rows;
-            sum += cut.sum;
-            if (ranks_.above(cut.value) > bound)
-                continue;
-            cut.n_rows = n_rows;
-            cut.sum = sum;
-            cuts[n_kept++] = cut;
-            n_rows = 0;
-            sum = 0;
-        }
-        cuts.resize(n_kept);
-    }
-
     using Between = TargetLookUpScratch::Between;
 
-    NodeRows const& node_;
-    ScanScratch& scratch_;
     TargetLookUpScratch& its_;
-    Ranks ranks_;
-    Column const& column_;
-    std::size_t n_listed_ = 0;
     std::size_t n_chosen_ = 0;
     std::size_t n_near_ = 0;  // in near_rows
 };

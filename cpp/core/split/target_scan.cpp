@@ -5,6 +5,7 @@
 
 #include "base/kernels.h"
 #include "split/attribute_scan.h"
+#include "split/target_codes.h"
 #include "split/target_look_ups.h"
 
 namespace deciduous {
@@ -29,7 +30,7 @@ public:
         numbers_ = scratch.near_labels.data();
         if (node.small != nullptr) {
             values_ = scratch.near_values.take(n_ + kernels::kLanes);
-            node.small->list_sorted(node.data, attribute, node.set, values_, targets_);
+            list(*node.small, node.small->sorted(node.data, attribute, node.set));
         } else {
             sort();
         }
@@ -39,10 +40,6 @@ public:
 
     void offer(ValidRequest const& request, std::uint32_t reserve, Candidates& candidates) {
         bool const are_all_wanted = request.n_thresholds == kAllThresholds;
-        if (node_.small != nullptr && (are_all_wanted || n_ <= request.n_thresholds) && are_distinct()) {
-            offer_neighbours(candidates);
-            return;
-        }
         list_valid();
         if (request.is_recorded || (!are_all_wanted && n_listed_ > request.n_thresholds)) {
             rank_listed();
@@ -52,10 +49,7 @@ public:
             if (!are_all_wanted)
                 drop_beyond(last_wanted(scratch_.valid_ranks, request.n_thresholds));
         }
-        if (node_.has_light_sums())
-            offer_listed<Target>(candidates, [](std::size_t) { return 1; });
-        else
-            offer_listed<TargetSum>(candidates, [&](std::size_t row) { return weight(row); });
+        offer_listed(candidates);
     }
 
     // Finds all cuts above values whose rank is within the bound.
@@ -88,6 +82,14 @@ public:
     }
 
 private:
+    void list(SmallNode const& small, KnownValues const& known) {
+        std::size_t n = 0;
+        known.for_each_in_order(node_.set, [&](std::size_t row) {
+            values_[n] = known.values[row];
+            targets_[n++] = small.targets()[row];
+        });
+    }
+
     void sort() {
         std::iota(numbers_, numbers_ + n_, 0U);
         kernels::chosen->sort(values_, numbers_, n_, scratch_.values_beside.take(n_ + kernels::kLanes),
@@ -115,46 +117,29 @@ private:
         return n;
     }
 
-    [[nodiscard]] bool are_distinct() const {
-        std::size_t n_equal = 0;
-        for (std::size_t row = 1; row < n_; ++row)
-            n_equal += values_[row] == values_[row - 1] ? 1 : 0;
-        return n_equal == 0;
-    }
-
-    // Offers all candidates of few rows, which have different values.
-    void offer_neighbours(Candidates& candidates) const {
-        Target sum = 0;
-        candidates.append_some_with_sums(n_ - 1,
-                                         [&](std::size_t row, Candidate& its, Count& n_left, TargetSum& its_sum) {
-                                             sum += targets_[row];
-                                             its.attribute = attribute_;
-                                             its.value = from_ordered(values_[row]);
-                                             its.next = from_ordered(values_[row + 1]);
-                                             its.rank = 1;
-                                             n_left = static_cast<Count>(row + 1);
-                                             its_sum = sum;
-                                             return targets_[row] != targets_[row + 1];
-                                         });
-    }
-
     // Lists the last rows of values that are valid candidates together with the next value: unless all rows at both
-    // have one target. Without branches where values differ, as the outcomes would be random.
+    // have one target. That shows at the last row of the next value. Without branches, as the outcomes would be random.
     void list_valid() {
+        Ordered const* const values = values_;
+        Target const* const targets = targets_;
         std::uint32_t* const places = scratch_.cut_places.data();
-        n_listed_ = 0;
-        for (std::size_t begin = 0, last_of_lower = 0, is_lower_mixed = 0; begin < n_;) {
-            std::size_t end = begin + 1;
-            std::size_t is_mixed = 0;
-            for (; end < n_ && values_[end] == values_[begin]; ++end)
-                is_mixed |= targets_[end] != targets_[begin] ? 1 : 0;
-            places[n_listed_] = static_cast<std::uint32_t>(last_of_lower);
-            std::size_t const differs = targets_[last_of_lower] != targets_[begin] ? 1 : 0;
-            n_listed_ += begin > 0 ? is_lower_mixed | is_mixed | differs : 0;
-            last_of_lower = end - 1;
-            is_lower_mixed = is_mixed;
-            begin = end;
+        std::size_t n_listed = 0;
+        std::size_t lower = 0;      // the last row of the value before
+        std::size_t has_lower = 0;  // whether there is one
+        std::size_t differ = 0;     // whether its rows have several targets, or another one than the row behind them
+        std::size_t is_mixed = 0;   // whether the rows of this value have several
+        for (std::size_t row = 1; row < n_; ++row) {
+            bool const is_new = values[row] != values[row - 1];
+            std::size_t const is_other = targets[row] != targets[row - 1] ? 1 : 0;
+            places[n_listed] = static_cast<std::uint32_t>(lower);
+            n_listed += is_new ? has_lower & (differ | is_mixed) : 0;
+            lower = is_new ? row - 1 : lower;
+            differ = is_new ? is_mixed | is_other : differ;
+            is_mixed = is_new ? 0 : is_mixed | is_other;
+            has_lower |= is_new ? 1 : 0;
         }
+        places[n_listed] = static_cast<std::uint32_t>(lower);
+        n_listed_ = n_listed + (has_lower & (differ | is_mixed));
     }
 
     void rank_listed() {
@@ -175,9 +160,8 @@ private:
         n_listed_ = n_kept;
     }
 
-    // Offers what is listed, with sums in integers that hold them.
-    template <typename Integer, typename Weight>
-    void offer_listed(Candidates& candidates, Weight const& weight_of) const {
+    // Offers what is listed. The targets are not needed any more then.
+    void offer_listed(Candidates& candidates) {
         std::size_t const first = candidates.size();
         std::uint32_t const* const places = scratch_.cut_places.data();
         Count* const left = candidates.append_many(n_listed_, [&](std::size_t i, Candidate& its) {
@@ -186,13 +170,20 @@ private:
             its.next = from_ordered(values_[places[i] + 1]);
             its.rank = 1;
         });
-        Integer sum = 0;
+        if (node_.has_light_sums()) {
+            std::inclusive_scan(targets_, targets_ + n_, targets_);
+            for (std::size_t i = 0; i < n_listed_; ++i) {
+                left[i] = places[i] + 1;
+                candidates.set_target_sum(first + i, targets_[places[i]]);
+            }
+            return;
+        }
+        TargetSum sum = 0;
         Count n_left = 0;
         for (std::size_t i = 0, row = 0; i < n_listed_; ++i) {
             for (; row <= places[i]; ++row) {
-                auto const its_weight = weight_of(row);
-                sum += static_cast<Integer>(its_weight) * targets_[row];
-                n_left += static_cast<Count>(its_weight);
+                sum += static_cast<TargetSum>(weight(row)) * targets_[row];
+                n_left += weight(row);
             }
             left[i] = n_left;
             candidates.set_target_sum(first + i, sum);
@@ -308,12 +299,20 @@ Finding scan_valid_targets(NodeRows const& node, Attribute attribute, ValidReque
         scratch.pair.values = *values;
         return take_target_pair(node, attribute, scratch.pair, candidates);
     }
+    bool const are_all_wanted = request.n_thresholds == kAllThresholds;
+    std::uint32_t const n_wanted =
+        are_all_wanted ? kAllThresholds : request.n_thresholds + (request.is_recorded ? tuning.reserve : 0);
+    if (TargetCodes::pays(*node.data.numeric_column(attribute), node.size(), tuning)) {
+        if (!TargetCodes(node, attribute, scratch).find(n_wanted, request.is_recorded))
+            return Finding::constant;
+        offer_found(node, attribute, request.n_thresholds, candidates, scratch);
+        return Finding::cuts;
+    }
     scratch.values.gather(node, attribute);
     if (scratch.values.is_constant())
         return Finding::constant;
-    std::size_t const n_wanted = request.n_thresholds + (request.is_recorded ? tuning.reserve : 0);
     TargetLookUps look_ups(node, attribute, scratch);
-    if (request.n_thresholds != kAllThresholds && look_ups.pays(n_wanted, tuning) && look_ups.find(n_wanted)) {
+    if (!are_all_wanted && look_ups.pays(n_wanted, tuning) && look_ups.find(n_wanted)) {
         offer_found(node, attribute, request.n_thresholds, candidates, scratch);
         return Finding::cuts;
     }
@@ -339,8 +338,18 @@ TargetSum sum_of_targets(NodeRows const& node) {
 
 TwoTargets two_targets_of(NodeRows const& node) {
     TwoTargets two;
-    for (std::size_t i = 0; i < node.targets.size(); ++i)
-        two.add(node.targets[i], node.weight(i));
+    if (node.targets.empty())
+        return two;
+    two.first = node.targets[0];
+    auto const is_other = [&](Target target) { return target != two.first; };
+    auto const other = std::ranges::find_if(node.targets, is_other);
+    two.second = other == node.targets.end() ? two.first : *other;
+    for (std::size_t i = 0; i < node.targets.size(); ++i) {
+        two.n_first += node.targets[i] == two.first ? node.weight(i) : 0;
+        two.n_second += node.targets[i] == two.second ? node.weight(i) : 0;
+    }
+    if (two.second == two.first)
+        two.n_second = 0;
     return two;
 }
 

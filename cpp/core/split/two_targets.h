@@ -17,15 +17,14 @@ struct TwoTargets {
 
     [[nodiscard]] bool differ() const { return n_second > 0; }
 
+    // Without branches, as their outcomes would be random where many rows are added.
     void add(Target target, Count weight) {
-        if (n_first == 0)
-            first = target;
-        if (target == first) {
-            n_first += weight;
-        } else if (n_second == 0 || target == second) {
-            second = target;
-            n_second += weight;
-        }
+        bool const is_first = (n_first == 0) | (target == first);
+        bool const is_second = !is_first & ((n_second == 0) | (target == second));
+        first = is_first ? target : first;
+        second = is_second ? target : second;
+        n_first += is_first ? weight : 0;
+        n_second += is_second ? weight : 0;
     }
 
     // False if it is not known any more whether there are two.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/kernels.h"
+#include "split/few_targets.h"
 #include "stats/records.h"
 
 namespace deciduous {
@@ -152,11 +153,14 @@ void Decider::retire_indicators(NodeRows const& node) {
     }
 }
 
+std::span<Attribute const> Decider::varying_few(Rows& rows) {
+    rows.list = rows.small->narrowed(rows.list, rows.set);
+    return rows.small->attributes(rows.list);
+}
+
 std::span<Attribute const> Decider::varying_attributes(Rows& rows, NodeRows& node) {
-    if (rows.small != nullptr) {
-        rows.list = rows.small->narrowed(rows.list, rows.set);
-        return rows.small->attributes(rows.list);
-    }
+    if (rows.small != nullptr)
+        return varying_few(rows);
     node.bits = wants_bits(rows) ? with_bits(rows, scratch_.bits).bits : rows.bits;
     retire_indicators(node);
     return node.bits.empty() ? scratch_.active.active() : list_varying(node.bits, node.size());
@@ -175,13 +179,15 @@ bool have_lengths(NodeRows const& node, Sampling const& sampling) {
 }  // namespace
 
 Decision Decider::decide(Rows& rows, NodePath path) {
+    Sampling const sampling = sampling_at(path.depth, context_.params);
+    if (context_.data.has_targets() && rows.small != nullptr && FewTargets::suits(rows.size(), sampling))
+        return {decide_few_targets(rows, path, sampling)};
     NodeRows node = look_at(rows, path.key);
     if (!node.targets.empty()) {
         if (std::ranges::all_of(node.targets, [&](Target target) { return target == node.targets[0]; }))
             return {};
         scratch_.scan.targets_of_node.sum = sum_of_targets(node);
     }
-    Sampling const sampling = sampling_at(path.depth, context_.params);
     scratch_.order.start(varying_attributes(rows, node), path.key, sampling.n_attributes);
     scratch_.candidates.start(node.n_classes());
     bool is_recorded = false;
@@ -202,9 +208,36 @@ Decision Decider::decide(Rows& rows, NodePath path) {
     return {split, &scratch_.found};
 }
 
-// Finds the candidates of few rows. Statistics are not kept: deciding again is as fast. The candidates of attributes of
-// two values, which are known to vary, are found together.
+// The split of few rows of a regression forest, if all their candidates are in the sample.
+std::optional<Split> Decider::decide_few_targets(Rows& rows, NodePath path, Sampling const& sampling) {
+    FewTargets few(context_.data, *rows.small, rows.set, path.key, context_.params.min_samples_leaf,
+                   scratch_.scan.few_targets);
+    if (few.have_one_target())
+        return std::nullopt;
+    scratch_.order.start(varying_few(rows), path.key, sampling.n_attributes);
+    take_few(
+        rows, sampling, [&](std::span<Attribute const> attributes) { few.take_pairs(attributes); },
+        [&](Attribute attribute) { return few.take(attribute); });
+    return few.best(sampling);
+}
+
+// Finds the candidates of few rows. Statistics are not kept: deciding again is as fast.
 void Decider::scan_few(Rows& rows, NodeRows const& node, Sampling const& sampling) {
+    take_few(
+        rows, sampling,
+        [&](std::span<Attribute const> attributes) {
+            append_pairs(node, attributes, scratch_.scan.set_rows, scratch_.candidates);
+        },
+        [&](Attribute attribute) {
+            return scan_attribute(node, attribute, sampling, false, context_.tuning, scratch_.candidates,
+                                  scratch_.scan) != Finding::constant;
+        });
+}
+
+// Takes the attributes that few rows consider: those of two values, which are known to vary, together, and the others
+// one by one, unless `take` finds that one is constant.
+template <typename TakePairs, typename Take>
+void Decider::take_few(Rows& rows, Sampling const& sampling, TakePairs const& take_pairs, Take const& take) {
     auto& pairs = scratch_.pairs;
     auto& others = scratch_.others;
     for (std::size_t n_found = 0; n_found < sampling.n_attributes;) {
@@ -221,15 +254,13 @@ void Decider::scan_few(Rows& rows, NodeRows const& node, Sampling const& samplin
             n_pairs += is_pair ? 1 : 0;
             n_others += is_pair ? 0 : 1;
         }
-        append_pairs(node, std::span(pairs).first(n_pairs), scratch_.scan.set_rows, scratch_.candidates);
+        take_pairs(std::span(pairs).first(n_pairs));
         n_found += n_pairs;
         for (Attribute const attribute : std::span(others).first(n_others)) {
-            Finding const finding =
-                scan_attribute(node, attribute, sampling, false, context_.tuning, scratch_.candidates, scratch_.scan);
-            if (finding == Finding::constant)
-                rows.small->retire(rows.list, attribute);
-            else
+            if (take(attribute))
                 ++n_found;
+            else
+                rows.small->retire(rows.list, attribute);
         }
     }
 }

@@ -119,7 +119,10 @@ private:
                 scratch_.scan.targets_of_node.sum};
     }
     [[nodiscard]] std::span<Target const> list_targets(Rows const& rows, std::size_t n_rows);
+    [[nodiscard]] std::optional<Split> decide_few_targets(Rows& rows, NodePath path, Sampling const& sampling);
     void scan_few(Rows& rows, NodeRows const& node, Sampling const& sampling);
+    template <typename TakePairs, typename Take>
+    void take_few(Rows& rows, Sampling const& sampling, TakePairs const& take_pairs, Take const& take);
     [[nodiscard]] bool scan_many(NodeRows const& node, Sampling const& sampling);
     template <typename Complete>
     [[nodiscard]] std::optional<Split> choose(std::span<Count const> totals, Label dominant, Key key,
@@ -129,6 +132,7 @@ private:
     [[nodiscard]] std::span<Attribute const> list_varying(BitColumns bits, std::size_t n_rows);
     void retire_indicators(NodeRows const& node);
     [[nodiscard]] std::span<Attribute const> varying_attributes(Rows& rows, NodeRows& node);
+    [[nodiscard]] static std::span<Attribute const> varying_few(Rows& rows);
 
     TreeContext context_;
     ThreadScratch& scratch_;

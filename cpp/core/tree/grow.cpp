@@ -19,7 +19,7 @@ void group_by_class(std::span<Slot const> slots, std::span<Label const> labels, 
     rows.ends.pop_back();
 }
 
-void Grower::grow(Tree& tree, NodeIndex node, Rows rows, NodePath path) {
+void Grower::grow(Tree& tree, NodeIndex node, Rows const& rows, NodePath path) {
     LeafRows const its = decider_.count(rows);
     if (decider_.must_be_leaf(its.counts, path.depth))  // it need not be prepared for splits
         tree.make_leaf(node, decider_.listed(rows, its));

@@ -15,7 +15,7 @@ public:
         : data_(context.data), scratch_(scratch), decider_(context, scratch) {}
 
     // Turns the node into the subtree of these rows. The rows are permuted.
-    void grow(Tree& tree, NodeIndex node, Rows rows, NodePath path);
+    void grow(Tree& tree, NodeIndex node, Rows const& rows, NodePath path);
     void grow(Tree& tree, NodeIndex node, RowGroup& rows, NodePath path) {
         grow(tree, node, Rows{rows.slots, rows.ends}, path);
     }

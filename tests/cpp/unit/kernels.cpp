@@ -183,6 +183,49 @@ TEST_CASE("numbers are added up where a bit of their words is set, or where it i
         }
 }
 
+TEST_CASE("sets of few rows with targets are scored alike whichever side they are, and the best ones are found") {
+    auto const random = words(4000);
+    for (auto const* const set : every_set())
+        for (std::size_t round = 0; round < 60; ++round) {
+            std::uint64_t const rows = random[round] | std::uint64_t{3} << 62;
+            std::size_t const n_sets = 1 + round % 20;
+            kernels::TargetsOfFew node{{}, static_cast<double>(std::popcount(rows)), 0, 1.0 + round % 3};
+            std::array<double, 64> targets{};  // by row
+            std::size_t n = 0;
+            for (std::size_t row = 0; row < 64; ++row)
+                if ((rows >> row & 1) != 0) {
+                    targets[row] = node.targets[n++] =
+                        static_cast<double>(random[100 + row] % (round % 4 == 0 ? 3 : 1ULL << 40));
+                    node.sum += targets[row];
+                }
+            std::vector<std::uint64_t> sets(n_sets + kernels::kLanes);
+            for (std::size_t i = 0; i < sets.size(); ++i)
+                sets[i] = random[200 + 20 * round + i % n_sets] & rows & (i % 2 == 0 ? ~std::uint64_t{0} : 0xFF);
+            std::vector<double> scores(n_sets + kernels::kLanes);
+            std::vector<std::uint32_t> places(n_sets + kernels::kLanes);
+            std::size_t const n_best =
+                set->find_best_sets(sets.data(), n_sets, rows, node, scores.data(), places.data());
+            std::vector<double> expected;
+            for (std::size_t i = 0; i < n_sets; ++i) {
+                double const n_set = std::popcount(sets[i]);
+                double sum = 0;
+                for (std::size_t row = 0; row < 64; ++row)
+                    sum += (sets[i] >> row & 1) != 0 ? targets[row] : 0;
+                double const excess = node.n * sum - n_set * node.sum;
+                bool const is_admissible = std::min(n_set, node.n - n_set) >= node.min_on_side;
+                expected.push_back(is_admissible ? -((excess * excess) / (n_set * (node.n - n_set)))
+                                                 : std::numeric_limits<double>::infinity());
+                CHECK(scores[i] == expected.back());
+            }
+            double const lowest = std::ranges::min(expected);
+            std::vector<std::uint32_t> best;
+            for (std::uint32_t i = 0; i < n_sets; ++i)
+                if (expected[i] == lowest && lowest < std::numeric_limits<double>::infinity())
+                    best.push_back(i);
+            CHECK(std::vector(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(n_best)) == best);
+        }
+}
+
 TEST_CASE("things are divided by their marks, in place, and stay in order on both sides") {
     auto const check = [](auto const& divide, auto things, std::vector<std::uint64_t> const& marks) {
         decltype(things) expected_left;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -55,6 +56,7 @@ public:
         node.targets = targets_;
         return node;
     }
+    [[nodiscard]] std::span<Slot const> slots() const { return slots_; }
     [[nodiscard]] Ranks ranks(Attribute attribute) const { return {CandidateKeys(key_), attribute, kNoClass}; }
     [[nodiscard]] bool is_constant(Attribute attribute) const {
         for (Slot const slot : slots_)

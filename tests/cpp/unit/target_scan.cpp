@@ -126,8 +126,10 @@ TEST_CASE("cuts that are looked up are those that sorting the rows finds, and so
                 continue;
             }
             scratch.values.gather(node.rows(), attribute);
-            if (TargetLookUps(node.rows(), attribute, scratch).find(n_thresholds))
-                ++n_found[node.data().numeric_column(attribute)->is_coded() ? 1 : 0];
+            if (node.data().numeric_column(attribute)->is_coded())
+                ++n_found[1];
+            else if (TargetLookUps(node.rows(), attribute, scratch).find(n_thresholds))
+                ++n_found[0];
         }
     }
     for (std::size_t const n : n_found)  // or nothing was compared
@@ -135,13 +137,13 @@ TEST_CASE("cuts that are looked up are those that sorting the rows finds, and so
     CHECK(n_pairs > 100);
 }
 
-TEST_CASE("a dictionary of 256 values is more than look-ups take, unless few of them are wanted") {
+TEST_CASE("the rows of each of 256 values are counted, however many cuts are wanted") {
     std::vector<TargetRow> rows;
     for (int i = 0; i < 1024; ++i)
         rows.push_back({{static_cast<float>(i % 256)}, i});
     TargetNode const node(rows, {0}, always_looking_up(), 5);
     REQUIRE(node.data().numeric_column(0)->is_coded());
-    for (std::uint32_t const n_thresholds : {1, 100, 240, 254, 255, 256}) {
+    for (std::uint32_t const n_thresholds : {kAllThresholds, 1, 100, 240, 254, 255, 256}) {
         ScanScratch scratch;
         ScanScratch scratch_of_sorted;
         CHECK(scanned(node, 0, {n_thresholds, true}, always_looking_up(), scratch) ==
