@@ -98,6 +98,24 @@ void Tree::visit_leaves(NodeIndex index, std::vector<NodeIndex>& pending, Functi
     }
 }
 
+// Lists all leaves and unbuilt nodes below a node. Level by level, so that much can be asked of the memory before any
+// of it is looked at.
+void Tree::list_leaves(NodeIndex index, TreeScratch& scratch) const {
+    auto& [pending, leaves, places] = scratch;
+    leaves.clear();
+    pending.assign(1, index);
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+        Node const& its = nodes_[pending[i]];
+        if (its.is_split()) {
+            prefetch(its.link);
+            pending.insert(pending.end(), {its.child(Side::left), its.child(Side::right)});
+        } else {
+            blocks_.prefetch(its.link);
+            leaves.push_back(pending[i]);
+        }
+    }
+}
+
 // Calls `function(y, slots)` for each class of a leaf with its rows. Without weights the counts tell where they are.
 template <typename Function>
 void Tree::for_each_class(Node const& leaf, Dataset const& data, Function const& function) const {
@@ -116,14 +134,11 @@ void Tree::for_each_class(Node const& leaf, Dataset const& data, Function const&
 void Tree::gather(NodeIndex index, Changes const& changes, Dataset const& data, RowGroup& rows,
                   TreeScratch& scratch) const {
     auto& ends = rows.ends;
-    scratch.leaves.clear();
+    list_leaves(index, scratch);
     ends.assign(n_classes_, 0);
-    visit_leaves(index, scratch.pending, [&](NodeIndex leaf) {
-        scratch.leaves.push_back(leaf);
+    for (NodeIndex const leaf : scratch.leaves)
         for_each_class(nodes_[leaf], data,
                        [&](std::size_t y, auto slots) { ends[y] += static_cast<std::uint32_t>(slots.size()); });
-        return false;
-    });
     for (ChangedRow const& row : changes.added)
         ++ends[row.vote.label];
     auto& places = scratch.places;
@@ -269,14 +284,12 @@ void Tree::make_split(NodeIndex index, NodeKind kind, Split const& split) {
 }
 
 NodeIndex Tree::allocate_pair() {
-    NodeIndex pair = 0;
     if (free_pairs_.empty()) {
-        pair = static_cast<NodeIndex>(nodes_.size());
         lengthen(nodes_, 2);
-    } else {
-        pair = free_pairs_.back();
-        free_pairs_.pop_back();
+        return static_cast<NodeIndex>(nodes_.size() - 2);
     }
+    NodeIndex const pair = free_pairs_.back();
+    free_pairs_.pop_back();
     nodes_[pair] = nodes_[pair + 1] = Node{};
     return pair;
 }

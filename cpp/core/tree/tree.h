@@ -168,6 +168,7 @@ private:
     // Calls the function with each leaf and unbuilt node below a node until it says that it is enough.
     template <typename Function>
     void visit_leaves(NodeIndex index, std::vector<NodeIndex>& pending, Function const& is_enough) const;
+    void list_leaves(NodeIndex index, TreeScratch& scratch) const;
     template <typename Function>
     void for_each_class(Node const& leaf, Dataset const& data, Function const& function) const;
     void release(NodeIndex index);

@@ -55,6 +55,8 @@ public:
         return {words_.data() + offset, n_words};
     }
 
+    void prefetch(Offset offset) const { __builtin_prefetch(words_.data() + offset); }
+
     void clear() {
         words_.clear();
         free_.clear();
