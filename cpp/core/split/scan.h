@@ -170,14 +170,14 @@ struct TargetLookUpScratch {
 struct TargetCodesScratch {
     struct Rows {
         Count n = 0;
-        Target target = 0;  // of one of them
-        Target differ = 0;  // bits in which others differ from it
+        Target one = 0;    // target of a row
+        Target other = 0;  // another one, or the same if all rows have that
         TargetSum sum = 0;
     };
     std::array<Rows, 256> rows;                // per code
     std::array<std::uint16_t, 256> cut_above;  // the value of a code
     std::array<std::uint16_t, 256> cut_below;
-    std::array<TwoTargets, 257> beside;  // per cut
+    std::array<TwoTargets, 258> beside;  // per cut, and for rows that are beside none
 
     void wipe_values() {
         wipe(rows.data(), rows.size());

@@ -26,7 +26,7 @@ public:
     }
 
     // Finds all cuts within the bound that so many valid ones are within, or all cuts if there are fewer or all are
-    // wanted; two targets beside each only if they are recorded. False if all rows have one value.
+    // wanted; counts two targets beside each only if they are recorded. False if all rows have one value.
     [[nodiscard]] bool find(std::uint32_t n_wanted, bool is_recorded) {
         if (node_.has_light_sums())
             count_rows<Target>([](std::size_t) { return 1; });
@@ -52,61 +52,78 @@ private:
             TargetCodesScratch::Rows& its = its_.rows[coded_.codes[node_.slots[i]]];
             Target const target = node_.targets[i];
             auto const weight = weight_of(i);
-            its.target = its.n == 0 ? target : its.target;
-            its.differ |= target ^ its.target;
+            its.one = its.n == 0 ? target : its.one;
+            its.other = its.n == 0 || target != its.one ? target : its.other;
             its.n += static_cast<Count>(weight);
             its.sum = static_cast<Integer>(its.sum) + static_cast<Integer>(weight) * target;
         }
     }
 
-    // Lists the cuts above all values that rows have.
+    // Lists the cuts above all values that rows have, with two targets beside each that are not counted yet.
     void list_cuts() {
         auto& cuts = scratch_.targets.cuts;
         cuts.clear();
-        TargetCodesScratch::Rows const* below = nullptr;
         for (Code const code : order_) {
             TargetCodesScratch::Rows const& its = its_.rows[code];
             if (its.n == 0)
                 continue;
-            Value const value = coded_.values[code];
-            if (below != nullptr) {
-                cuts.back().next = value;
-                cuts.back().n_next = its.n;
-                bool const differ = below->differ != 0 || its.differ != 0 || below->target != its.target;
-                cuts.back().beside.n_second = differ ? 1 : 0;  // so that it is known whether it is a candidate
+            if (!cuts.empty()) {
+                TargetCut& below = cuts.back();
+                below.next = coded_.values[code];
+                below.n_next = its.n;
+                note_two(below.beside, its.one);
+                note_two(below.beside, its.other);
             }
             TargetCut cut;
-            cut.value = value;
+            cut.value = coded_.values[code];
             cut.next = kNoValue;
             cut.n_rows = cut.n_at = its.n;
             cut.sum = its.sum;
+            note_two(cut.beside, its.one);
+            note_two(cut.beside, its.other);
             cuts.push_back(cut);
-            below = &its;
         }
     }
 
-    // Finds two targets of the rows at both values of each cut. What rows at other values have goes where nobody looks,
-    // as asking would be slower.
+    // Notes that some row has a target, so that it is known whether there are two.
+    static void note_two(TwoTargets& two, Target target) {
+        if (two.n_first == 0 || (two.n_second == 0 && target != two.first))
+            two.add(target, 1);
+    }
+
+    // Counts the two targets of the rows at both values of each cut. What rows at other values have goes where nobody
+    // looks, as asking would be slower.
     void look_beside() {
         auto& cuts = scratch_.targets.cuts;
-        constexpr auto kNowhere = static_cast<std::uint16_t>(std::tuple_size_v<decltype(its_.beside)> - 1);
-        std::size_t i = 0;
-        std::uint16_t with_next = kNowhere;  // the cut that waits for its next value
+        constexpr std::uint16_t kNoneAbove = 256;
+        constexpr std::uint16_t kNoneBelow = 257;
+        std::uint16_t n = 0;
+        std::uint16_t with_next = kNoneBelow;  // the cut that waits for its next value
         for (Code const code : order_) {
             if (its_.rows[code].n == 0)
                 continue;
             its_.cut_below[code] = with_next;
-            bool const is_cut = i < cuts.size() && cuts[i].value == coded_.values[code];
-            its_.cut_above[code] = with_next = is_cut ? static_cast<std::uint16_t>(i++) : kNowhere;
+            bool const is_cut = n < cuts.size() && cuts[n].value == coded_.values[code];
+            its_.cut_above[code] = is_cut ? n : kNoneAbove;
+            with_next = is_cut ? n++ : kNoneBelow;
         }
-        std::fill_n(its_.beside.begin(), cuts.size(), TwoTargets{});
+        for (std::size_t i = 0; i < cuts.size(); ++i)
+            its_.beside[i] = {cuts[i].beside.first, cuts[i].beside.second, 0, 0};
         for (std::size_t row = 0; row < node_.slots.size(); ++row) {
             Code const code = coded_.codes[node_.slots[row]];
-            for (std::uint16_t const cut : {its_.cut_above[code], its_.cut_below[code]})
-                its_.beside[cut].add(node_.targets[row], node_.weight(row));
+            Target const target = node_.targets[row];
+            Count const weight = node_.weight(row);
+            for (std::uint16_t const cut : {its_.cut_above[code], its_.cut_below[code]}) {
+                TwoTargets& two = its_.beside[cut];
+                two.n_first += target == two.first ? weight : 0;
+                two.n_second += target == two.second ? weight : 0;
+            }
         }
-        for (std::size_t cut = 0; cut < cuts.size(); ++cut)
-            cuts[cut].beside = its_.beside[cut];
+        for (std::size_t i = 0; i < cuts.size(); ++i) {
+            cuts[i].beside.n_first = its_.beside[i].n_first;
+            if (cuts[i].beside.differ())
+                cuts[i].beside.n_second = its_.beside[i].n_second;
+        }
     }
 
     TargetCodesScratch& its_;

@@ -337,20 +337,21 @@ TargetSum sum_of_targets(NodeRows const& node) {
 }
 
 TwoTargets two_targets_of(NodeRows const& node) {
-    TwoTargets two;
     if (node.targets.empty())
-        return two;
-    two.first = node.targets[0];
-    auto const is_other = [&](Target target) { return target != two.first; };
-    auto const other = std::ranges::find_if(node.targets, is_other);
-    two.second = other == node.targets.end() ? two.first : *other;
-    for (std::size_t i = 0; i < node.targets.size(); ++i) {
-        two.n_first += node.targets[i] == two.first ? node.weight(i) : 0;
-        two.n_second += node.targets[i] == two.second ? node.weight(i) : 0;
-    }
-    if (two.second == two.first)
-        two.n_second = 0;
-    return two;
+        return {};
+    Target const first = node.targets[0];
+    auto const other = std::ranges::find_if(node.targets, [&](Target target) { return target != first; });
+    if (other == node.targets.end())
+        return {first, 0, sum(node.totals), 0};
+    auto const count = [&](Target wanted) {
+        if (node.weights.empty())
+            return static_cast<Count>(std::ranges::count(node.targets, wanted));
+        Count n = 0;
+        for (std::size_t i = 0; i < node.targets.size(); ++i)
+            n += node.targets[i] == wanted ? node.weights[i] : 0;
+        return n;
+    };
+    return {first, *other, count(first), count(*other)};
 }
 
 }  // namespace deciduous

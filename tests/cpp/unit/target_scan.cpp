@@ -143,7 +143,7 @@ TEST_CASE("the rows of each of 256 values are counted, however many cuts are wan
         rows.push_back({{static_cast<float>(i % 256)}, i});
     TargetNode const node(rows, {0}, always_looking_up(), 5);
     REQUIRE(node.data().numeric_column(0)->is_coded());
-    for (std::uint32_t const n_thresholds : {kAllThresholds, 1, 100, 240, 254, 255, 256}) {
+    for (std::uint32_t const n_thresholds : {kAllThresholds, 1U, 100U, 240U, 254U, 255U, 256U}) {
         ScanScratch scratch;
         ScanScratch scratch_of_sorted;
         CHECK(scanned(node, 0, {n_thresholds, true}, always_looking_up(), scratch) ==
