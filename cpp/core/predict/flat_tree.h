@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -36,28 +37,32 @@ struct Fork {
 };
 static_assert(sizeof(Fork) == 16);
 
-// Brings the forks of a tree into the cache, some at each step, unless so few rows follow that they pass only some.
-class ForkFetcher {
+// Brings the forks of a tree into the cache, and then what its leaves predict, some at each step, unless so few rows
+// follow that they pass only some.
+class TreeFetcher {
 public:
-    ForkFetcher(std::span<Fork const> forks, std::size_t n_rows, std::size_t rows_per_step)
-        : forks_(forks),
-          n_per_step_(forks.size() / kForksPerLine / std::max<std::size_t>(1, n_rows / rows_per_step) + 1) {
+    TreeFetcher(std::span<Fork const> forks, std::span<double const> leaf_shares, std::size_t n_rows,
+                std::size_t rows_per_step)
+        : parts_{std::as_bytes(forks), std::as_bytes(leaf_shares)},
+          n_per_step_((parts_[0].size() + parts_[1].size()) / kLine / std::max<std::size_t>(1, n_rows / rows_per_step) +
+                      1) {
         if (n_per_step_ > kMostPerRow * rows_per_step)
-            forks_ = {};
+            parts_ = {};
     }
 
     void step() {
-        for (std::size_t i = 0; i < n_per_step_ && next_ < forks_.size(); ++i, next_ += kForksPerLine)
-            __builtin_prefetch(&forks_[next_], 0, 2);
+        std::size_t n = n_per_step_;
+        for (auto& part : parts_)
+            for (; n > 0 && !part.empty(); --n, part = part.subspan(std::min(kLine, part.size())))
+                __builtin_prefetch(part.data(), 0, 2);
     }
 
 private:
-    static constexpr std::size_t kForksPerLine = 64 / sizeof(Fork);
+    static constexpr std::size_t kLine = 64;
     static constexpr std::size_t kMostPerRow = 25;  // more lines than that take longer than they save
 
-    std::span<Fork const> forks_;
+    std::array<std::span<std::byte const>, 2> parts_;
     std::size_t n_per_step_;
-    std::size_t next_ = 0;
 };
 
 // Where rows that have arrived stay. If each leaf has a fork of its own, which leads back to it, no step has to ask
@@ -69,11 +74,16 @@ enum class LeafForks { own, one };
 template <LeafForks kLeaves>
 class FlatTreeView {
 public:
-    // All links from `first_leaf` on are leaves, with so many class shares each. `own` are the forks that no other tree
-    // shares.
+    // All links from `first_leaf` on are leaves, with so many class shares each. `own` are the forks, and the shares,
+    // that no other tree has.
     FlatTreeView(Fork const* forks, Fork::Link root, Fork::Link first_leaf, double const* leaf_shares,
-                 std::span<Fork const> own)
-        : forks_(forks), root_(root), first_leaf_(first_leaf), leaf_shares_(leaf_shares), own_(own) {}
+                 std::span<Fork const> own, std::span<double const> own_shares = {})
+        : forks_(forks),
+          root_(root),
+          first_leaf_(first_leaf),
+          leaf_shares_(leaf_shares),
+          own_(own),
+          own_shares_(own_shares) {}
 
     [[nodiscard]] WalkLink root() const { return root_; }
 
@@ -101,8 +111,8 @@ public:
             shares[y] += its_shares[y];
     }
 
-    [[nodiscard]] ForkFetcher fetcher(std::size_t n_rows, std::size_t rows_per_step) const {
-        return {own_, n_rows, rows_per_step};
+    [[nodiscard]] TreeFetcher fetcher(std::size_t n_rows, std::size_t rows_per_step) const {
+        return {own_, own_shares_, n_rows, rows_per_step};
     }
 
 private:
@@ -111,6 +121,7 @@ private:
     Fork::Link first_leaf_;
     double const* leaf_shares_;
     std::span<Fork const> own_;
+    std::span<double const> own_shares_;
 };
 
 // Leaves come after all splits. Until it is known how many splits there are, a link to a leaf is the number of the leaf
@@ -146,7 +157,7 @@ public:
     // `kLeaves` as the values of the leaves ask for: see leaf_forks.
     template <LeafForks kLeaves>
     [[nodiscard]] FlatTreeView<kLeaves> view() const {
-        return {forks_.data(), root_, first_leaf_, leaf_shares_.data(), {forks_.data(), forks_.size()}};
+        return {forks_.data(), root_, first_leaf_, leaf_shares_.data(), forks_, leaf_shares_};
     }
     [[nodiscard]] std::size_t memory() const {
         return sizeof(FlatTree) + forks_.capacity() * sizeof(Fork) + leaf_shares_.capacity() * sizeof(double);
