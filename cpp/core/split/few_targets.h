@@ -9,6 +9,7 @@
 
 #include "data/dataset.h"
 #include "split/candidates.h"
+#include "split/impurity.h"
 #include "split/sampling.h"
 #include "split/scan.h"
 #include "split/small_node.h"
@@ -40,10 +41,7 @@ public:
 
 private:
     [[nodiscard]] bool take_of_two(Attribute attribute);
-    [[nodiscard]] double score(Count n_left, Target sum) const {
-        auto const excess = static_cast<double>(n_ * sum - n_left * sum_);
-        return -((excess * excess) / (static_cast<double>(n_left) * static_cast<double>(n_ - n_left)));
-    }
+    [[nodiscard]] double score(Count n_left, Target sum) const { return squared_error_score(n_, sum_, n_left, sum); }
     [[nodiscard]] bool is_valid(KnownValues const& known, std::size_t row, std::size_t next) const;
     void take(double score, Candidate const& its, Count n_left);
 

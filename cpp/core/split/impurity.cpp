@@ -157,16 +157,12 @@ void score_splits(Criterion criterion, Count const* left, std::span<Count const>
 
 namespace {
 
-// What the sides would have to exchange for equal means, in integers that hold it.
 template <typename Integer>
 void score_in(Count const* n_left, TargetSum const* left, std::size_t n_candidates, Count n_rows, TargetSum total,
               double* scores) {
-    auto const n = static_cast<Integer>(n_rows);
     auto const sum = static_cast<Integer>(total);
-    for (std::size_t i = 0; i < n_candidates; ++i) {
-        auto const excess = static_cast<double>(n * static_cast<Integer>(left[i]) - n_left[i] * sum);
-        scores[i] = -((excess * excess) / (static_cast<double>(n_left[i]) * static_cast<double>(n_rows - n_left[i])));
-    }
+    for (std::size_t i = 0; i < n_candidates; ++i)
+        scores[i] = squared_error_score(n_rows, sum, n_left[i], static_cast<Integer>(left[i]));
 }
 
 }  // namespace

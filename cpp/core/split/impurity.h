@@ -49,7 +49,16 @@ template <typename NClasses>
     return total;
 }
 
-// The same for a regression forest, by the rows and the sums of the targets at the left of each candidate.
+// The squared-error score of a split (docs/algorithm.md, 2.10): of n rows, whose targets have this sum, so many, with
+// such a sum, are at the left. In integers that hold a sum times n: what the sides would have to exchange for equal
+// means.
+template <typename Integer>
+[[nodiscard]] double squared_error_score(Count n, Integer sum, Count n_left, Integer left) {
+    auto const excess = static_cast<double>(static_cast<Integer>(n) * left - static_cast<Integer>(n_left) * sum);
+    return -((excess * excess) / (static_cast<double>(n_left) * static_cast<double>(n - n_left)));
+}
+
+// The same of many splits, by the rows and the sums of the targets at the left of each candidate.
 void score_squared_errors(Count const* n_left, TargetSum const* left, std::size_t n_candidates, Count n_rows,
                           TargetSum total, double* scores);
 
