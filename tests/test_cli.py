@@ -26,7 +26,7 @@ import deciduous
 from cli_runs import FEATURES, N_ROWS, PROGRAM, SMALL, all_commands, done, library_forest, loaded, run, visits
 from deciduous import DareForestClassifier, FrozenForestClassifier
 from deciduous._container import container, read_container
-from deciduous.cli import _csv
+from deciduous._tables import csv as csv_source
 from deciduous.cli.app import app
 from deciduous.export import to_onnx, to_treelite
 from deciduous.live import LiveForest
@@ -220,7 +220,7 @@ def test_nested_columns_are_left_out() -> None:
 
 def test_columns_that_turn_into_text_late(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids, labels and features that begin as numbers are what the whole file says they are."""
-    monkeypatch.setattr(_csv, "BLOCK", 256)
+    monkeypatch.setattr(csv_source, "BLOCK", 256)
     rows = [f"{i},{i % 3},{i % 2}" for i in range(200)] + [f"x{i},red,{i % 2}.0" for i in range(200)]
     (home / "late.csv").write_text("\n".join(["id,colour,y", *rows]))
     result = done("train", "late.csv", "-o", "m.forest", *SMALL)
