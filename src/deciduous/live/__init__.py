@@ -11,6 +11,7 @@ if find_spec("sqlalchemy") is None:
     raise ImportError("Live tables need SQLAlchemy: pip install 'deciduous[live]', or 'deciduous[postgres]'.")
 
 if TYPE_CHECKING:
+    from ._table import LiveTable
     from .connecting import ForestView, HandedOver, connect, read_forest
     from .live_forest import LiveForest
     from .receipts import Receipt
@@ -23,6 +24,7 @@ __all__ = [
     "ForestView",
     "HandedOver",
     "LiveForest",
+    "LiveTable",
     "LiveVerifyReport",
     "Receipt",
     "Request",
@@ -38,6 +40,7 @@ _HOMES = {
     "ForestView": "connecting",
     "HandedOver": "connecting",
     "LiveForest": "live_forest",
+    "LiveTable": "_table",
     "LiveVerifyReport": "reports",
     "Receipt": "receipts",
     "Request": "requests",

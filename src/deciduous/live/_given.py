@@ -27,6 +27,27 @@ def by_column(rows: Any, names: Sequence[str]) -> list[list[Any]]:
     return [[_plain(row[place]) for row in listed] for place in range(len(names))]
 
 
+def named_columns(rows: Any, needed: Sequence[str]) -> dict[str, list[Any]]:
+    """All columns of a table, or of a list of dicts, by their names, as plain values. Raises if one is missing."""
+    if nw.dependencies.is_into_dataframe(rows):
+        names: list[str] = nw.from_native(rows, eager_only=True).columns
+        incomplete = [name for name in needed if name not in names]
+    else:
+        rows = list(rows)
+        if not all(isinstance(row, Mapping) for row in rows):
+            raise InvalidInputError("Give rows as a table, or as a list of dicts, with columns by name.")
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        incomplete = [name for name in needed if any(name not in row for row in rows)]
+    if incomplete:
+        raise InvalidInputError(
+            f"There are rows without {incomplete[0]!r}. Nothing was changed. Each needs {', '.join(needed)}; what is "
+            "missing is None."
+        )
+    if isinstance(rows, list):
+        return {name: [_plain(row.get(name)) for row in rows] for name in names}
+    return dict(zip(names, by_column(rows, names), strict=True))
+
+
 def _require_columns(names: Sequence[str], found: Any) -> None:
     missing = [name for name in names if name not in found]
     if missing:

@@ -68,6 +68,14 @@ class TableModel(ABC):
         rows = self._rows(X)
         return self._classifier().present_shares(rows)[1]
 
+    def present_shares(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the classes and their predicted probabilities, both of the same state of the forest.
+
+        Use this while another thread syncs: between `classes_` and `predict_proba`, the forest may change.
+        """
+        rows = self._rows(X)
+        return self._classifier().present_shares(rows)
+
     def predict(self, X: Any, *, quantiles: ArrayLike | None = None) -> NDArray[Any]:
         """Predict the most likely class of each row, or its target, or `quantiles` of the target."""
         rows = self._rows(X)

@@ -155,9 +155,13 @@ class Source:
         return list(connection.execute(everything.limit(0)).keys())
 
     def read(
-        self, connection: sa.Connection, settings: Settings, take: Take, among: sa.Select[Any] | None = None
+        self,
+        connection: sa.Connection,
+        settings: Settings,
+        take: Take,
+        among: sa.Select[Any] | Sequence[Any] | None = None,
     ) -> None:
-        """Let somebody take the rows that have a label, in batches; those of the ids that `among` selects, if given."""
+        """Let somebody take the rows that have a label, in batches; those of the ids that `among` has, if given."""
         names = settings.source_columns
         source = self.selectable(list(dict.fromkeys(names)))
         query = sa.select(*(source.c[name] for name in names)).where(source.c[settings.target].is_not(None))
@@ -212,7 +216,7 @@ class Source:
                 return
         kind = "view" if self._query is None else "query"
         raise InvalidInputError(
-            f"The source is a {kind}, and only a table is something to {purpose}. Delete rows in the tables that "
+            f"The source is a {kind}, and only a table is something to {purpose}. Change the tables that "
             "it reads, and sync."
         )
 
