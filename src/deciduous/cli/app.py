@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from ..errors import DeciduousError
-from . import checking, live, predicting, sharing, training, trying, updating
+from . import checking, keys, live, predicting, serving, sharing, training, trying, updating
 from ._output import EXIT_CODES, Commands
 
 ENDING = "\n".join(["\b", "Exit codes:", *(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())])
@@ -52,10 +52,11 @@ class Experiments(TyperGroup):
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, epilog=ENDING
 )
-for _group in (training, predicting, updating, checking, sharing, trying):
+for _group in (training, predicting, updating, checking, sharing, serving, trying):
     for _command in _group.app.registered_commands:
         app.registered_commands.append(_command)
 app.add_typer(live.app, name="live")
+app.add_typer(keys.app, name="keys")
 app.add_typer(
     typer.Typer(cls=Experiments, no_args_is_help=True),
     name="experiment",

@@ -11,6 +11,7 @@ if find_spec("sqlalchemy") is None:
     raise ImportError("Live tables need SQLAlchemy: pip install 'deciduous[live]', or 'deciduous[postgres]'.")
 
 if TYPE_CHECKING:
+    from ._settings import ColumnKind
     from ._table import LiveTable
     from .connecting import ForestView, HandedOver, connect, read_forest
     from .live_forest import LiveForest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .requests import Request, Requests
 
 __all__ = [
+    "ColumnKind",
     "ErasureReport",
     "ForestView",
     "HandedOver",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ColumnKind": "_settings",
     "ErasureReport": "reports",
     "ForestView": "connecting",
     "HandedOver": "connecting",

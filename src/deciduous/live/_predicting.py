@@ -15,6 +15,7 @@ from ..forest import DareForestClassifier
 from ..regressor import DareForestRegressor
 from ._given import by_column
 from ._rows import Encoder
+from ._settings import ColumnKind
 from ._training import estimator_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class TableModel(ABC):
     def columns(self) -> list[str]:
         """The columns that the trees split on."""
         return [column.name for column in self._encoder.settings.columns]
+
+    @property
+    def kinds(self) -> list[ColumnKind]:
+        """All columns that are read: the id, the target, the subject if there is one, and those of `columns`."""
+        return self._encoder.settings.kinds()
 
     @property
     def params(self) -> dict[str, Any]:
