@@ -90,6 +90,8 @@ def test_regressions_give_numbers_or_quantiles(clinic: Running, client: httpx.Cl
     assert (refused.status_code, kind_of(refused)) == (422, "other-task")
     for wrong in ("2", "nan", "high"):
         assert kind_of(send(client, f"{AGES}/predictions?quantiles={wrong}", rows)) == "invalid-request"
+    slip = send(client, f"{AGES}/predictions?quantile=0.5", rows)
+    assert (kind_of(slip), "Known: quantiles." in slip.text) == ("invalid-request", True)
 
 
 @pytest.mark.parametrize("kind", BODIES)

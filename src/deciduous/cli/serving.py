@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -55,7 +54,6 @@ def serve(
     Ends with Ctrl-C or SIGTERM, after what is under way. Each request leaves a line on stderr, without values of rows.
     """
     needed()
-    from ..service.server import logging_to_stderr
     from ..service.server import serve as run
     from ..service.settings import Settings
 
@@ -71,8 +69,6 @@ def serve(
         vacuum=vacuum,
         organisation=organisation,
     )
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
-    logging_to_stderr()
     run(
         folders,
         host,

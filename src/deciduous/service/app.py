@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from anyio import to_thread
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,7 +20,7 @@ from .bodies import fields_of
 from .guard import Guard, answer
 from .problems import ProblemDetails, ProblemError, problem_of
 from .routes import models, operations, predictions, receipts, rows, verifications
-from .serving import Service
+from .serving import Service, require_known_query
 
 ABOUT = "Models that predict, forget and prove it. Problems are told as RFC 9457 has it; `type` tells them apart."
 ROUTERS = (models, predictions, rows, verifications, receipts, operations)
@@ -47,6 +47,7 @@ def app_of(service: Service) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
+        dependencies=[Depends(require_known_query)],
     )
     app.state.service = service
     for its in ROUTERS:

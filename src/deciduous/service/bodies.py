@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 
 from .._tables.arrow import ArrowSource
 from .._tables.csv import GZIP, CsvSource
+from .._tables.files import ColumnTwiceError
 from .._tables.values import MisfitError, converted, guessed_type
 from ..errors import InvalidInputError
 from ..live._settings import INTEGER, LABEL, NUMBER, ColumnKind
@@ -186,6 +187,8 @@ def _of_csv(content: bytes, kinds: Mapping[str, ColumnKind], *, takes_others: bo
         return pa.table(
             {name: _converted(texts.column(name).chunk(0), its, source.decimal) for name, its in kinds.items()}
         )
+    except ColumnTwiceError:  # whose words have what may be values, in a file without a header
+        raise InvalidInputError("The body has two columns of one name. The first line names each once.") from None
     except (pa.ArrowException, UnicodeError):
         raise ProblemError("unreadable-body", "The body cannot be read as CSV, in UTF-8.") from None
 

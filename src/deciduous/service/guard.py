@@ -29,7 +29,8 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
-UNKNOWN_ROUTE = "unknown"
+METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+UNKNOWN = "unknown"
 
 
 class Guard:
@@ -78,8 +79,8 @@ class Guard:
             raise ProblemError("cross-origin", "Without keys, only programs of this machine are answered.")
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", UNKNOWN_ROUTE)
-        method = scope["method"] if route != UNKNOWN_ROUTE else UNKNOWN_ROUTE
+        route = getattr(scope.get("route"), "path", UNKNOWN)
+        method = scope["method"] if scope["method"] in METHODS else UNKNOWN  # which may be any word, too
         metrics = self._service.metrics
         metrics.count("deciduous_requests_total", route=route, method=method, status=str(status))
         metrics.time("deciduous_request_seconds", seconds, route=route, method=method)

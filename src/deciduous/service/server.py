@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,8 @@ def serve(
     names = ", ".join(model.name for model in service.models)
     address = listening.getsockname()
     where = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
+    _log_to_stderr()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
     try:
         _Server(config, service, lambda: tell(f"Serving {names} at {where}")).run(sockets=[listening])
     except KeyboardInterrupt:  # uvicorn raises it again when all is done
@@ -128,7 +131,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return listening
 
 
-def logging_to_stderr() -> None:
+def _log_to_stderr() -> None:
     """One line for each request and each trouble, on the standard error stream."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     logging.getLogger("deciduous.service").setLevel(logging.INFO)

@@ -69,6 +69,15 @@ def service_of(request: Request) -> Service:
     return service
 
 
+def require_known_query(request: Request) -> None:
+    """Raises if a query has something that the operation does not know: a slip would be taken for nothing."""
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    if not set(request.query_params) <= set(known):
+        raise ProblemError(
+            "invalid-request", f"The query has a parameter that is not known here. Known: {', '.join(known) or 'none'}."
+        )
+
+
 ServiceOf = Annotated[Service, Depends(service_of)]
 
 

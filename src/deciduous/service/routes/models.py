@@ -13,6 +13,7 @@ from ..serving import ModelOf, ServiceOf
 
 router = APIRouter(tags=["models"])
 COMMON = (
+    "invalid-request",
     "cross-origin",
     "unauthenticated",
     "forbidden",
@@ -32,7 +33,7 @@ async def list_models(service: ServiceOf) -> dict[str, Any]:
 @router.get(
     "/v1/models/{name}",
     response_model=ModelDescription,
-    responses=documented(*COMMON, "unknown-model", "not-ready", "internal-error", "damaged-folder", "invalid-request"),
+    responses=documented(*COMMON, "unknown-model", "not-ready", "internal-error", "damaged-folder"),
     dependencies=[needs()],
 )
 async def describe_model(model: ModelOf, service: ServiceOf) -> dict[str, Any]:

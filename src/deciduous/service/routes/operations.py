@@ -17,14 +17,20 @@ router = APIRouter(tags=["operations"])
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@router.get("/health", response_model=Health, responses=documented("cross-origin", "overloaded", "shutting-down"))
+@router.get(
+    "/health",
+    response_model=Health,
+    responses=documented("invalid-request", "cross-origin", "overloaded", "shutting-down"),
+)
 async def health() -> dict[str, Any]:
     """Tell that the service answers. Needs no key."""
     return {"status": "ok"}
 
 
 @router.get(
-    "/ready", response_model=Health, responses=documented("cross-origin", "overloaded", "shutting-down", "not-ready")
+    "/ready",
+    response_model=Health,
+    responses=documented("invalid-request", "cross-origin", "overloaded", "shutting-down", "not-ready"),
 )
 async def ready(service: ServiceOf) -> dict[str, Any]:
     """Tell whether all models follow their tables. Needs no key."""

@@ -15,7 +15,7 @@ from ..serving import ModelOf, ServiceOf
 from .models import COMMON
 
 router = APIRouter(tags=["receipts"])
-OF_LISTS = (*COMMON, "unknown-model", "invalid-request", "internal-error", "damaged-folder")
+OF_LISTS = (*COMMON, "unknown-model", "internal-error", "damaged-folder")
 OF_ONE = (*OF_LISTS, "unknown-receipt")
 Number = Annotated[int, Path(ge=1, le=2**53)]
 READERS = (Scope.erase, Scope.approve)

@@ -20,7 +20,6 @@ OF_BODIES = (
     *COMMON,
     "unknown-model",
     "not-ready",
-    "invalid-request",
     "invalid-rows",
     "unreadable-body",
     "unsupported-media-type",

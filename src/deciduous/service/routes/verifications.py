@@ -25,14 +25,14 @@ BETWEEN_SIGNS = 15.0  # seconds without an event until a comment tells that some
 AS_EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"description": "Events, until it is over.", "content": {EVENTS: {"schema": {"type": "string"}}}}
 }
-OF_ONE = (*COMMON, "unknown-model", "unknown-verification", "invalid-request")
+OF_ONE = (*COMMON, "unknown-model", "unknown-verification")
 
 
 @router.post(
     "/v1/models/{name}/verifications",
     status_code=202,
     response_model=VerificationState,
-    responses=documented(*COMMON, "unknown-model", "not-ready", "invalid-request"),
+    responses=documented(*COMMON, "unknown-model", "not-ready"),
     dependencies=[needs(Scope.approve)],
 )
 async def begin_verification(model: ModelOf, response: Response) -> dict[str, Any]:
