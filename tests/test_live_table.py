@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -88,6 +89,29 @@ def test_ids_are_taken_or_unknown_by_their_places(database: Database, live: Live
     with pytest.raises(InvalidInputError, match="several rows"):
         live.table.delete([7, 7])
     assert table_of(database) == before
+
+
+def test_several_changes_are_made_together_and_fail_alone(database: Database, live: LiveForest) -> None:
+    with live.table.together() as table:
+        table.insert([patient(200)])
+        for wrong in ([patient(3)], [patient(201) | {"age": "old"}]):
+            with pytest.raises(InvalidInputError):
+                table.insert(wrong)
+        with pytest.raises(UnknownIdsError):
+            table.delete([3, 999])
+        table.delete([4])
+    report = live.sync()
+    assert (report.n_added, report.n_deleted) == (1, 1)
+    assert live.forest.fingerprint() == fresh_fingerprint(database, live)
+
+
+def test_none_of_several_changes_is_made_if_the_block_fails(database: Database, live: LiveForest) -> None:
+    before = table_of(database)
+    with suppress(KeyboardInterrupt), live.table.together() as table:
+        table.insert([patient(200)])
+        raise KeyboardInterrupt
+    assert table_of(database) == before
+    assert live.sync().receipts == ()
 
 
 @pytest.mark.parametrize("missing", ["id", "age", "readmitted", "person_id"])

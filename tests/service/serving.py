@@ -65,8 +65,8 @@ class Running:
         """Start it, and wait until it follows its tables."""
         self.process = subprocess.Popen(
             [COMMAND, "serve", *map(str, self.folders), "--port", "0", *self.options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -76,8 +76,8 @@ class Running:
         wait_until(lambda: httpx.get(f"{self.url}/ready").status_code == 200, "the models were ready")
 
     def _read(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
             self.lines.append(line)
 
     @property
@@ -102,8 +102,8 @@ class Running:
         self.process.send_signal(how)
         code = self.process.wait(timeout=LIMIT)
         self._reader.join()
-        assert self.process.stderr is not None
-        self.process.stderr.close()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
         return code
 
 

@@ -9,7 +9,7 @@ import typer
 
 from . import _options as options
 from ._databases import require_table
-from ._output import note
+from ._output import JsonOption, note, present
 from ._outputs import App
 from ._serving import KeysFileOption, keys_path, needed
 
@@ -48,6 +48,7 @@ def serve(
     url: Annotated[
         str | None, typer.Option("--url", help="Database URL of all models, if it has moved or needs a password.")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Serve models over HTTP: they predict, take rows in, forget rows, and prove it. See docs/service.md.
 
@@ -56,6 +57,9 @@ def serve(
     needed()
     from ..service.server import serve as run
     from ..service.settings import Settings
+
+    def say(names: list[str], url: str) -> None:
+        present(as_json, {"models": names, "url": url}, f"Serving {', '.join(names)} at {url}")
 
     for folder in folders:
         require_table(folder, url)
@@ -77,6 +81,6 @@ def serve(
         keys=keys_path(folders[0], keys),
         insecure_local=insecure_local,
         settings=settings,
-        tell=note,
+        tell=say,
     )
     note("Stopped.")

@@ -207,10 +207,10 @@ class Source:
         with self.writing() as connection:
             return int(connection.execute(sa.delete(source).where(people == subject)).rowcount)
 
-    def require_table(self, purpose: str) -> None:
+    def require_table(self, purpose: str, connection: sa.Connection | None = None) -> None:
         """Raises unless the source is a table."""
         if self._query is None:
-            inspector = sa.inspect(self.engine)
+            inspector = sa.inspect(self.engine if connection is None else connection)
             self._require_there(inspector)
             if self._is_among(inspector.get_table_names(schema=self.schema)):
                 return

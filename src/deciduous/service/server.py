@@ -54,9 +54,9 @@ def serve(
     keys: Path,
     insecure_local: bool,
     settings: Settings,
-    tell: Callable[[str], None],
+    tell: Callable[[list[str], str], None],
 ) -> None:
-    """Serve live forests until SIGINT or SIGTERM."""
+    """Serve live forests until SIGINT or SIGTERM. Tells the names of the models, and where they are served."""
     keyring = None if insecure_local else Keys(keys)
     _require_safe(host, keyring, keys.parent)
     listening = _bound(host, port)
@@ -76,13 +76,13 @@ def serve(
         ws="none",
         backlog=WAITING,
     )
-    names = ", ".join(model.name for model in service.models)
+    names = [model.name for model in service.models]
     address = listening.getsockname()
     where = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
     _log_to_stderr()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what supervisors send: end as with Ctrl-C
     try:
-        _Server(config, service, lambda: tell(f"Serving {names} at {where}")).run(sockets=[listening])
+        _Server(config, service, lambda: tell(names, where)).run(sockets=[listening])
     except KeyboardInterrupt:  # uvicorn raises it again when all is done
         pass
     finally:
@@ -121,7 +121,8 @@ def is_loopback(host: str) -> bool:
 def _bound(host: str, port: int) -> socket.socket:
     """A socket on the address; before the models are opened, which takes longer."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # With its protocol: asyncio sends at once, and does not wait for acknowledgements, only if it sees that.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

@@ -188,15 +188,16 @@ class Writer:
             deed.outcome.set_exception(error)
 
     def _change(self, deeds: list[_Deed]) -> None:
-        """Each change is a transaction of its own; then one sync follows them all."""
+        """One transaction, in which each change is made or fails by itself; then one sync follows them all."""
         made: list[tuple[_Deed, int]] = []
-        for deed in deeds:
-            if not deed.outcome.set_running_or_notify_cancel():
-                continue
-            try:
-                made.append((deed, deed.do(self._live.table)))
-            except Exception as error:
-                deed.outcome.set_exception(error)
+        try:
+            with self._live.table.together() as table:
+                for deed in deeds:
+                    _try(deed, table, made)
+        except Exception as error:  # none of them was made
+            for deed in deeds:
+                _fail(deed, error)
+            return
         if not made:
             return
         try:
@@ -211,3 +212,20 @@ class Writer:
         for deed, n_rows in made:
             self._metrics.count("deciduous_changed_rows_total", n_rows, model=self._name, kind=deed.kind.name)
             deed.outcome.set_result(Changed(n_rows, report))
+
+
+def _try(deed: _Deed, table: LiveTable, made: list[tuple[_Deed, int]]) -> None:
+    """A change, unless it was withdrawn."""
+    if not deed.outcome.set_running_or_notify_cancel():
+        return
+    try:
+        made.append((deed, deed.do(table)))
+    except Exception as error:
+        deed.outcome.set_exception(error)
+
+
+def _fail(deed: _Deed, error: Exception) -> None:
+    """Tell an error, unless the deed has an outcome, or is withdrawn at this moment."""
+    outcome = deed.outcome
+    if not outcome.done() and (outcome.running() or outcome.set_running_or_notify_cancel()):
+        outcome.set_exception(error)
