@@ -68,11 +68,12 @@ def test_every_command_helps_with_examples(path: tuple[str, ...]) -> None:
 
 
 def test_every_command_of_the_plan_is_there() -> None:
-    words = "train predict delete add update cost verify inspect rows tune freeze export demo bench version"
+    words = "train predict delete add update cost verify inspect rows tune freeze export serve demo bench version"
     live = "create sync verify watch erase receive refuse requests capture receipts status"
     assert {" ".join(path) for path in all_commands(get_command(app)) if path[0] != "experiment"} == {
         *words.split(),
         *(f"live {name}" for name in live.split()),
+        *(f"keys {name}" for name in ("create", "list", "revoke")),
     }
 
 

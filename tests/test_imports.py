@@ -15,7 +15,7 @@ import pytest
 import deciduous
 from deciduous.live import LiveForest
 
-HEAVY = ("sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "sqlalchemy", "joblib", "ray")
+HEAVY = ("sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "sqlalchemy", "joblib", "ray", "fastapi", "uvicorn")
 
 
 def heavy_after(statement: str) -> list[str]:
@@ -33,7 +33,9 @@ def test_nothing_heavy_is_imported(statement: str) -> None:
     assert heavy_after(statement) == []
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["version"], ["train", "--help"], ["live", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["version"], ["train", "--help"], ["live", "--help"], ["serve", "--help"]]
+)
 def test_commands_that_do_without_the_estimator_do_not_import_it(arguments: list[str]) -> None:
     command = f"""
 import sys

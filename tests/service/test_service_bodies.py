@@ -138,6 +138,12 @@ def test_what_is_asked_for_is_in_no_log(clinic: Running, client: httpx.Client) -
     assert clinic.key not in clinic.log
 
 
+def test_row_without_a_column_is_refused_wherever_it_is(client: httpx.Client) -> None:
+    rows = [PROBES[0], {name: value for name, value in PROBES[1].items() if name != "ward"}]
+    answer = client.post(f"{CLINIC}/predictions", json={"rows": rows})
+    assert (kind_of(answer), "'ward'" in answer.text) == ("invalid-rows", True)
+
+
 def test_compressed_bodies_are_refused(client: httpx.Client) -> None:
     content = gzip.compress(json.dumps({"rows": PROBES}).encode())
     headers = {"Content-Type": JSON, "Content-Encoding": "gzip"}

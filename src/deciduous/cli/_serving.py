@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidInputError
-from ..export import imported
 from ._databases import is_live
 
 KeysFileOption = Annotated[
@@ -19,6 +18,8 @@ KeysFileOption = Annotated[
 
 def needed() -> None:
     """Raises if something is missing that the service needs."""
+    from ..export import imported
+
     for library in ("sqlalchemy", "fastapi", "uvicorn", "pyarrow"):
         imported(library, "service")
 

@@ -20,8 +20,8 @@ def by_column(rows: Any, names: Sequence[str]) -> list[list[Any]]:
         return [[_plain(value) for value in table[name].to_list()] for name in names]
     listed = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
     if listed and isinstance(listed[0], Mapping):
-        _require_columns(names, listed[0])
-        return [[_plain(row.get(name)) for row in listed] for name in names]
+        _require_columns(names, [name for name in names if all(name in row for row in listed)])
+        return [[_plain(row[name]) for row in listed] for name in names]
     if any(len(row) != len(names) for row in listed):
         raise InvalidInputError(f"Each row needs {len(names)} values: {', '.join(names)}.")
     return [[_plain(row[place]) for row in listed] for place in range(len(names))]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
-import anyio.to_thread
 from fastapi import Depends, Request
 
 from .keys import Keys
@@ -34,18 +33,21 @@ class Service:
     n_requests: int = 0  # under way
     rates: RateLimit = field(init=False)
     failures: RateLimit = field(init=False)
-    threads: anyio.CapacityLimiter = field(init=False)
+    threads: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
         self.rates = RateLimit(self.settings.rate, self.settings.burst)
         self.failures = RateLimit(FAILURES_PER_SECOND, FAILURES_AT_ONCE)
-        self.threads = anyio.CapacityLimiter(self.settings.threads)
+        self.threads = ThreadPoolExecutor(self.settings.threads, "deciduous reader")
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Do what blocks in one of a few threads, for which others may have to wait, but not for ever."""
+        """Do what blocks in one of a few threads, for which others may have to wait, but not for ever.
+
+        Nobody waits longer than that for a thread that is stuck, and there are never more of them.
+        """
+        doing = asyncio.get_running_loop().run_in_executor(self.threads, lambda: work(*arguments))
         try:
-            async with asyncio.timeout(self.settings.patience):
-                return await anyio.to_thread.run_sync(work, *arguments, limiter=self.threads, abandon_on_cancel=True)
+            return await asyncio.wait_for(doing, self.settings.patience)
         except TimeoutError:
             raise ProblemError("timed-out", "It could not be done in time. Try again.", retry_after=5) from None
 
