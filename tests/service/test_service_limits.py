@@ -14,7 +14,8 @@ from serving import PROBES, Running, asked, kind_of, make_clinic, served_here
 
 from deciduous.live import LiveForest
 from deciduous.service.problems import ProblemError
-from live_tables import Database, patient
+from deciduous.service.writer import Writer
+from live_tables import Database, make_live, make_patients, patient
 from patience import wait_until
 
 CLINIC = "/v1/models/clinic"
@@ -93,6 +94,10 @@ class Busy:
         self._may_end.set()
 
 
+def insertion(writer: Writer, number: int) -> Any:
+    return writer.change("insert", [number], lambda table: table.insert([patient(number)]))
+
+
 def test_changes_wait_only_so_long_and_predictions_do_not_wait_for_them(home: tuple[Database, Path]) -> None:
     database, folder = home
     with served_here(folder, patience=0.2) as (service, app), Busy(service):
@@ -106,7 +111,7 @@ def test_changes_wait_only_so_long_and_predictions_do_not_wait_for_them(home: tu
 def test_changes_beyond_the_queue_are_refused(home: tuple[Database, Path]) -> None:
     with served_here(home[1], most_waiting=2) as (service, app), Busy(service):
         writer = service.models["clinic"].writer
-        waiting = [writer.insert(lambda table: table.insert([])) for _ in range(2)]
+        waiting = [writer.change("insert", [n], lambda table: table.insert([])) for n in range(2)]
         full = asked(app, "POST", f"{CLINIC}/rows", json={"rows": [patient(600)]})
         assert (full.status_code, kind_of(full)) == (503, "overloaded")
         for each in waiting:
@@ -119,14 +124,25 @@ def test_changes_that_wait_together_share_a_sync_and_fail_alone(home: tuple[Data
         writer = service.models["clinic"].writer
         before = len(service.models["clinic"].live.receipts())
         with Busy(service):
-            good = [writer.insert(lambda table, n=n: table.insert([patient(n)])) for n in range(700, 705)]
-            bad = writer.insert(lambda table: table.insert([patient(3)]))
-            gone = writer.delete(lambda table: table.delete([50, 51]))
-        reports = {each.result().report.receipts[-1].number for each in good}
-        assert reports == {before + 1}
-        assert gone.result().report.receipts[-1].number == before + 2
+            good = [insertion(writer, n) for n in range(700, 705)]
+            bad = insertion(writer, 3)
+            good.append(writer.change("delete", [50, 51], lambda table: table.delete([50, 51])))
+        reports = [each.result().report.receipts[-1] for each in good]
+        assert {(its.number, its.n_added, its.n_deleted) for its in reports} == {(before + 1, 5, 2)}
         with pytest.raises(ValueError, match="already holds"):
             bad.result()
+
+
+def test_changes_of_the_same_rows_do_not_share_a_sync(home: tuple[Database, Path]) -> None:
+    """Together they would change nothing, and there would be no receipt of either."""
+    _, folder = home
+    with served_here(folder) as (service, _):
+        writer = service.models["clinic"].writer
+        with Busy(service):
+            come = insertion(writer, 750)
+            gone = writer.change("delete", [750], lambda table: table.delete([750]))
+        assert come.result().report.n_added == 1
+        assert gone.result().report.n_deleted == 1
 
 
 def test_nothing_new_is_taken_while_the_service_ends_and_what_waits_is_done(home: tuple[Database, Path]) -> None:
@@ -134,12 +150,12 @@ def test_nothing_new_is_taken_while_the_service_ends_and_what_waits_is_done(home
     with served_here(folder) as (service, app):
         writer = service.models["clinic"].writer
         with Busy(service):
-            waiting = writer.insert(lambda table: table.insert([patient(800)]))
+            waiting = insertion(writer, 800)
             closing = threading.Thread(target=service.models.close)
             closing.start()
             wait_until(lambda: writer._is_closing, "the writer was told to end")
             with pytest.raises(ProblemError) as refused:
-                writer.insert(lambda table: table.insert([patient(801)]))
+                insertion(writer, 801)
             assert refused.value.kind == "shutting-down"
         closing.join()
         assert waiting.result().n_rows == 1
@@ -162,3 +178,27 @@ def test_sync_that_fails_is_told_and_made_up_for(home: tuple[Database, Path]) ->
         database.run("UPDATE patients SET readmitted = 1 WHERE id = 1")
         wait_until(lambda: asked(app, "GET", "/ready").status_code == 200, "the forest followed again")
         assert 900 in service.models["clinic"].live.forest.ids_
+
+
+def test_tables_of_postgres_are_served(postgres_database: Database, folder: Path) -> None:
+    make_patients(postgres_database)
+    make_live(postgres_database, folder, capture=True).close()
+    with served_here(folder) as (_, app):
+        assert asked(app, "POST", f"{CLINIC}/rows", json={"rows": [patient(500)]}).json()["n_rows"] == 1
+        assert asked(app, "DELETE", f"{CLINIC}/rows", json={"ids": [500, 1]}).json()["n_rows"] == 2
+        taken = asked(app, "POST", f"{CLINIC}/rows", json={"rows": [patient(501), patient(2)]})
+        assert kind_of(taken) == "ids-taken"
+        assert asked(app, "POST", f"{CLINIC}/predictions", json={"rows": PROBES}).status_code == 200
+        assert asked(app, "GET", CLINIC).json()["n_rows"] == 119
+
+
+def test_streams_of_events_end_with_the_service(home: tuple[Database, Path]) -> None:
+    with served_here(home[1]) as (service, app), Busy(service):
+        where = asked(app, "POST", f"{CLINIC}/verifications").headers["Location"]
+        again = asked(app, "POST", f"{CLINIC}/verifications")
+        assert again.headers["Location"] == where  # one at a time
+        threading.Timer(0.5, lambda: setattr(service, "is_closing", True)).start()
+        answer = asked(app, "GET", f"{where}/events")
+    assert answer.text.startswith("event: progress")
+    assert '"state": "waiting"' in answer.text
+    assert "event: end" not in answer.text

@@ -139,6 +139,13 @@ def rows_of(body: Sent, kinds: Sequence[ColumnKind], settings: Settings, *, take
     return rows
 
 
+def values_of(rows: Any, column: str) -> list[Any]:
+    """The values of a column of rows, as far as they have it."""
+    if isinstance(rows, list):
+        return [row[column] for row in rows if column in row]
+    return list(rows.column(column).to_pylist()) if column in rows.column_names else []
+
+
 def _unsupported(known: Sequence[str]) -> ProblemError:
     return ProblemError("unsupported-media-type", f"The Content-Type is to be {' or '.join(known)}.")
 

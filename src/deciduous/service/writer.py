@@ -1,7 +1,8 @@
 """The one who writes: a thread that changes a table and lets its forest follow, for many who wait in a queue.
 
-Changes of one kind that wait at the same time share a sync, which costs about as much as one of them alone. A change is
-acknowledged when its sync has a receipt, and so is on the disk. What waits has not begun, and can be withdrawn.
+Changes of different rows that wait at the same time share a sync, which costs about as much as one of them alone. A
+change is acknowledged when its sync has a receipt, and so is on the disk. What waits has not begun, and can be
+withdrawn.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from statistics import median
 from typing import Any
 
@@ -29,12 +29,7 @@ SOON, LATE = 1.0, 60.0  # seconds until a sync that failed is tried again
 REMEMBERED = 32  # durations
 
 
-class Kind(Enum):
-    """What a deed does. Those of one kind may share a sync: no two of them undo each other."""
-
-    insert = auto()
-    delete = auto()
-    other = auto()  # each by itself, with the live forest
+INSERTED, DELETED = "insert", "delete"  # kinds of changes, for metrics
 
 
 @dataclass(frozen=True)
@@ -47,8 +42,9 @@ class Changed:
 
 @dataclass
 class _Deed:
-    kind: Kind
     do: Callable[[Any], Any]
+    kind: str | None = None  # of a change
+    ids: frozenset[str] = frozenset()  # of its rows
     outcome: Future[Any] = field(default_factory=Future)
 
 
@@ -87,17 +83,13 @@ class Writer:
         durations = list(self._durations)
         return median(durations) if durations else None
 
-    def insert(self, do: Callable[[LiveTable], int]) -> Future[Changed]:
-        """Have rows inserted."""
-        return self._submitted(_Deed(Kind.insert, do))
-
-    def delete(self, do: Callable[[LiveTable], int]) -> Future[Changed]:
-        """Have rows deleted."""
-        return self._submitted(_Deed(Kind.delete, do))
+    def change(self, kind: str, ids: Iterable[Any], do: Callable[[LiveTable], int]) -> Future[Changed]:
+        """Have rows with these ids inserted or deleted."""
+        return self._submitted(_Deed(do, kind, frozenset(map(repr, ids))))
 
     def do(self, do: Callable[[LiveForest], Any]) -> Future[Any]:
         """Have something else done."""
-        return self._submitted(_Deed(Kind.other, do))
+        return self._submitted(_Deed(do))
 
     def _submitted(self, deed: _Deed) -> Future[Any]:
         with self._wakes:
@@ -126,7 +118,7 @@ class Writer:
         while (deeds := self._next()) is not None:
             if not deeds:
                 self._idle()
-            elif deeds[0].kind is Kind.other:
+            elif deeds[0].kind is None:
                 self._do(deeds[0])
             else:
                 self._change(deeds)
@@ -142,13 +134,19 @@ class Writer:
                     seconds = min(seconds, STORE_AFTER)
                 if seconds <= 0 or not self._wakes.wait(seconds):
                     return []
-            first = self._waiting[0]
-            chosen = [first]
-            if first.kind is not Kind.other:
-                chosen = [its for its in self._waiting if its.kind is first.kind][:MOST_AT_ONCE]
-            for deed in chosen:
-                self._waiting.remove(deed)
-            return chosen
+            deeds = [self._waiting.popleft()]
+            touched = set(deeds[0].ids)
+            while self._may_join(deeds, touched):
+                deeds.append(self._waiting.popleft())
+                touched |= deeds[-1].ids
+            return deeds
+
+    def _may_join(self, deeds: list[_Deed], touched: set[str]) -> bool:
+        """Whether the next one that waits is a change, too, of other rows: else one could undo the other."""
+        if not self._waiting or len(deeds) == MOST_AT_ONCE or deeds[0].kind is None:
+            return False
+        following = self._waiting[0]
+        return following.kind is not None and touched.isdisjoint(following.ids)
 
     def _idle(self) -> None:
         """Keep a snapshot, or look at the table: others may have changed it."""
@@ -210,7 +208,7 @@ class Writer:
                 deed.outcome.set_exception(failure)
             return
         for deed, n_rows in made:
-            self._metrics.count("deciduous_changed_rows_total", n_rows, model=self._name, kind=deed.kind.name)
+            self._metrics.count("deciduous_changed_rows_total", n_rows, model=self._name, kind=str(deed.kind))
             deed.outcome.set_result(Changed(n_rows, report))
 
 

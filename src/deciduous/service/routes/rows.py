@@ -8,11 +8,11 @@ from fastapi import APIRouter, Request
 
 from ..access import needs
 from ..answers import Change, Cost
-from ..bodies import IDS_IN, ROWS_IN, WHICH_IN, IdsBody, WhichBody, parsed, rows_of, sent
+from ..bodies import IDS_IN, ROWS_IN, WHICH_IN, IdsBody, WhichBody, parsed, rows_of, sent, values_of
 from ..keys import Scope
 from ..problems import ProblemError, documented
 from ..serving import ModelOf, ServiceOf
-from ..writer import Changed
+from ..writer import DELETED, INSERTED, Changed
 from .models import COMMON
 
 router = APIRouter(tags=["rows"])
@@ -44,7 +44,8 @@ async def add_rows(request: Request, model: ModelOf, service: ServiceOf) -> dict
     body = await sent(request, service.settings)
     kinds = model.live.kinds
     rows = await service.in_thread(lambda: rows_of(body, kinds, service.settings, takes_others=False))
-    changed = await service.written(model.writer.insert(lambda table: table.insert(rows)))
+    ids = values_of(rows, model.live.kinds[0].name)
+    changed = await service.written(model.writer.change(INSERTED, ids, lambda table: table.insert(rows)))
     return _told(changed)
 
 
@@ -63,7 +64,7 @@ async def delete_rows(request: Request, model: ModelOf, service: ServiceOf) -> d
     ids = parsed(await sent(request, service.settings), IdsBody).ids
     _require_few(len(ids), service)
     vacuum = service.settings.vacuum
-    changed = await service.written(model.writer.delete(lambda table: table.delete(ids, vacuum=vacuum)))
+    changed = await service.written(model.writer.change(DELETED, ids, lambda table: table.delete(ids, vacuum=vacuum)))
     return _told(changed)
 
 
