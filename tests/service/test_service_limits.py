@@ -35,6 +35,15 @@ def test_bodies_that_are_too_large_are_refused_before_they_are_read(clinic: Runn
     assert answer.startswith("HTTP/1.1 413")
 
 
+def test_clients_that_leave_are_no_fault_of_the_service(clinic: Running) -> None:
+    host, port = str(clinic.url).removeprefix("http://").split(":")
+    head = [f"POST {CLINIC}/rows HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {clinic.key}"]
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall("\r\n".join([*head, "Content-Length: 100", "", "{"]).encode())
+    wait_until(lambda: "/rows 400" in clinic.log, "the service noticed")
+    assert "ERROR" not in clinic.log
+
+
 def test_bodies_without_a_length_are_counted(home: tuple[Database, Path]) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(100):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 import sqlalchemy as sa
 
@@ -24,6 +26,7 @@ ERRORS: list[tuple[Exception, str, int]] = [
     (errors.FolderError(SECRET), "damaged-folder", 500),
     (sa.exc.OperationalError(SECRET, {}, Exception(SECRET)), "database-unavailable", 503),
     (sa.exc.StatementError(SECRET, SECRET, {}, Exception(SECRET)), "database-unavailable", 503),
+    (sqlite3.OperationalError(SECRET), "database-unavailable", 503),
     (KeyError(SECRET), "internal-error", 500),
     (errors.UnknownRowError([SECRET], 3), "internal-error", 500),
 ]

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
+from starlette.requests import ClientDisconnect
 
 from .._tables.arrow import ArrowSource
 from .._tables.csv import GZIP, CsvSource
@@ -102,6 +103,8 @@ async def sent(request: Request, settings: Settings) -> Sent:
         raise ProblemError(
             "body-too-slow", f"The body did not arrive within {settings.body_seconds:g} seconds.", headers=CLOSING
         ) from None
+    except ClientDisconnect:
+        raise ProblemError("unreadable-body", "The body has no end: the client left.") from None
     return Sent(media, bytes(content))
 
 

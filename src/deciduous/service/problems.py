@@ -6,6 +6,7 @@ No detail has a value of a row, a path or what a database says: errors whose wor
 from __future__ import annotations
 
 import math
+import sqlite3
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -114,10 +115,8 @@ def problem_of(error: Exception) -> ProblemError:
         return ProblemError(
             "damaged-folder", "The folder of the model is not as it was written. `deciduous live verify` says more."
         )
-    if isinstance(error, SQLAlchemyError):
-        return ProblemError(
-            "database-unavailable", "The database of the table is locked or cannot be reached.", retry_after=2
-        )
+    if isinstance(error, SQLAlchemyError | sqlite3.Error):
+        return ProblemError("database-unavailable", "A database is locked or cannot be reached.", retry_after=2)
     return ProblemError(
         "internal-error", f"This is a fault of the service ({type(error).__name__}). Its log says where."
     )
