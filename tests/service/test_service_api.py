@@ -147,6 +147,8 @@ def test_taken_and_unknown_ids_change_nothing(client: httpx.Client, clinic_datab
 
 
 def test_receipts_and_certificates_are_those_of_the_record(client: httpx.Client) -> None:
+    assert send(client, f"{CLINIC}/rows", [patient(450)]).status_code == 200
+    assert drop(client, f"{CLINIC}/rows", ids=[450]).status_code == 200
     listed = client.get(f"{CLINIC}/receipts?limit=2").json()["receipts"]
     assert [its["number"] for its in listed] == [1, 2]
     assert client.get(f"{CLINIC}/receipts?after=1&limit=1").json()["receipts"] == listed[1:]
