@@ -22,7 +22,7 @@ FAMILIES = {
     DareForest: (deciduous.DareForestClassifier, deciduous.DareForestRegressor),
     FrozenForest: (deciduous.FrozenForestClassifier, deciduous.FrozenForestRegressor),
 }
-CLASSES = (deciduous.live.LiveForest, deciduous.live.Requests, deciduous.live.ForestView)
+CLASSES = (deciduous.live.LiveForest, deciduous.live.LiveTable, deciduous.live.Requests, deciduous.live.ForestView)
 ON_CLUSTERS = (deciduous.ray.RayForestClassifier, deciduous.ray.RayForestRegressor)
 # What they have beside the local estimators, or for other arguments.
 ON_CLUSTERS_ALONE = ("connect", "fit", "from_local", "load", "report", "save", "shut_down", "status", "to_local")

@@ -26,7 +26,7 @@ import deciduous
 from cli_runs import FEATURES, N_ROWS, PROGRAM, SMALL, all_commands, done, library_forest, loaded, run, visits
 from deciduous import DareForestClassifier, FrozenForestClassifier
 from deciduous._container import container, read_container
-from deciduous.cli import _csv
+from deciduous._tables import csv as csv_source
 from deciduous.cli.app import app
 from deciduous.export import to_onnx, to_treelite
 from deciduous.live import LiveForest
@@ -68,12 +68,13 @@ def test_every_command_helps_with_examples(path: tuple[str, ...]) -> None:
 
 
 def test_every_command_of_the_plan_is_there() -> None:
-    words = "train predict delete add update cost verify inspect rows tune freeze export demo bench version"
+    words = "train predict delete add update cost verify inspect rows tune freeze export serve demo bench version"
     live = "create sync verify watch erase receive refuse requests capture receipts status"
     evidence = "key statements opening anchor check-against"
     assert {" ".join(path) for path in all_commands(get_command(app)) if path[0] != "experiment"} == {
         *words.split(),
         *(f"live {name}" for name in (*live.split(), *evidence.split())),
+        *(f"keys {name}" for name in ("create", "list", "revoke")),
         "receipts verify",
         "receipts anchor",
     }
@@ -223,7 +224,7 @@ def test_nested_columns_are_left_out() -> None:
 
 def test_columns_that_turn_into_text_late(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids, labels and features that begin as numbers are what the whole file says they are."""
-    monkeypatch.setattr(_csv, "BLOCK", 256)
+    monkeypatch.setattr(csv_source, "BLOCK", 256)
     rows = [f"{i},{i % 3},{i % 2}" for i in range(200)] + [f"x{i},red,{i % 2}.0" for i in range(200)]
     (home / "late.csv").write_text("\n".join(["id,colour,y", *rows]))
     result = done("train", "late.csv", "-o", "m.forest", *SMALL)

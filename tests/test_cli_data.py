@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from cli_runs import SMALL, done, loaded, run
 from deciduous import DareForestClassifier
-from deciduous.cli import _csv
+from deciduous._tables import csv as csv_source
 from deciduous.cli.app import app
 
 N_ROWS = 120
@@ -279,7 +279,7 @@ def test_odd_csv_is_told_with_the_line(home: Path, content: bytes, options: list
 
 def test_open_quotes_are_found_wherever_they_are(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in a column that nobody asked for, far from the beginning: the rows between two of them would be lost."""
-    monkeypatch.setattr(_csv, "BLOCK", 256)
+    monkeypatch.setattr(csv_source, "BLOCK", 256)
     rows = [f"{i},{i % 7},fine,{i % 2}" for i in range(400)]
     (home / "t.csv").write_text("\n".join(["id,a,note,y", *rows]))
     trained("t.csv", "--drop", "note")
@@ -293,10 +293,10 @@ def test_open_quotes_are_found_wherever_they_are(home: Path, monkeypatch: pytest
 
 def test_quotes_are_looked_at_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many values have several lines: it is a look at the whole file."""
-    monkeypatch.setattr(_csv, "BLOCK", 256)
+    monkeypatch.setattr(csv_source, "BLOCK", 256)
     looks: list[str] = []
-    look = _csv.CsvSource._require_closed_quotes
-    monkeypatch.setattr(_csv.CsvSource, "_require_closed_quotes", lambda its: (looks.append(its.name), look(its)))
+    look = csv_source.CsvSource._require_closed_quotes
+    monkeypatch.setattr(csv_source.CsvSource, "_require_closed_quotes", lambda its: (looks.append(its.name), look(its)))
     (home / "t.csv").write_text("\n".join(["id,a,y", *(f'{i},"two\nlines {i % 3}",{i % 2}' for i in range(400))]))
     trained("t.csv")
     assert loaded("m.forest").n_rows_ == 400
@@ -312,7 +312,7 @@ def test_options_of_csv_are_for_csv(home: Path) -> None:
 
 def test_zeros_in_front_are_found_wherever_they_are(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not only in the first rows, which types are guessed from."""
-    monkeypatch.setattr(_csv, "BLOCK", 256)
+    monkeypatch.setattr(csv_source, "BLOCK", 256)
     rows = [f"{i + 100},{i % 3 + 1},{i % 2}" for i in range(200)] + ["007,01,0", "008,1,1"]
     (home / "t.csv").write_text("\n".join(["id,zip,y", *rows]))
     trained("t.csv")

@@ -153,7 +153,7 @@ def test_live_forest_is_the_same_in_any_arithmetic(
 def test_numbers_of_the_command_line_are_the_same_in_any_arithmetic(native: ctypes.CDLL, mode: str) -> None:
     """As those of the estimator."""
     pa = pytest.importorskip("pyarrow")
-    from deciduous.cli._values import as_float32
+    from deciduous._tables.values import as_float32
 
     with arithmetic(native, mode):
         read = [as_float32(pa.array(column)).tobytes() for column in X.T]

@@ -16,6 +16,7 @@ import deciduous
 from deciduous.live import LiveForest
 
 HEAVY = ("sklearn", "scipy", "pandas", "pyarrow", "matplotlib", "sqlalchemy", "joblib", "ray", "cryptography")
+HEAVY += ("fastapi", "uvicorn")
 
 
 def heavy_after(statement: str) -> list[str]:
@@ -41,7 +42,15 @@ def test_nothing_heavy_is_imported(statement: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["version"], ["train", "--help"], ["live", "--help"], ["receipts", "--help"]],
+    [
+        ["--help"],
+        ["--version"],
+        ["version"],
+        ["train", "--help"],
+        ["live", "--help"],
+        ["receipts", "--help"],
+        ["serve", "--help"],
+    ],
 )
 def test_commands_that_do_without_the_estimator_do_not_import_it(arguments: list[str]) -> None:
     command = f"""

@@ -9,15 +9,31 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from importlib.util import find_spec
 
 Report = Callable[[int], None]  # called with the number of steps done
+Listener = Callable[[str, int, int], None]  # called with what is done, and how many steps of how many
 SECONDS_BETWEEN_LINES = 10.0
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def bar(what: str, n_steps: int, is_shown: bool, unit: str = "trees") -> AbstractContextManager[Report | None]:
-    """Something to report progress to, or None if nothing is to be shown."""
+    """Something to report progress to, or None if nothing is to be shown, and nobody else listens."""
+    listener = _listener.get()
+    if listener is not None:
+        return nullcontext(lambda n_done: listener(what, n_done, n_steps))
     return _shown(what, n_steps, unit) if is_shown else nullcontext()
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Long work of this thread, in the block, tells the listener how far it is, in place of a bar."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 @contextmanager

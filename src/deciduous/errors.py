@@ -91,6 +91,28 @@ class RowExistsError(InvalidInputError):
         )
 
 
+class TakenIdsError(InvalidInputError):
+    """Raised when rows for the table of a live forest have ids that it holds already. Nothing was changed."""
+
+    def __init__(self, places: Iterable[int]) -> None:
+        self.places = tuple(places)
+        super().__init__(
+            f"The table already holds rows with the ids of those at the places {shown(self.places)}, counted from 0. "
+            "Nothing was changed. Delete them first to replace them."
+        )
+
+
+class UnknownIdsError(InvalidInputError):
+    """Raised when a live forest, or its table, does not hold rows with the given ids. Nothing was changed."""
+
+    def __init__(self, places: Iterable[int]) -> None:
+        self.places = tuple(places)
+        super().__init__(
+            f"There are no rows with the ids at the places {shown(self.places)}, counted from 0: deleted before, or "
+            "never there. Nothing was changed."
+        )
+
+
 class EmptyForestError(DeciduousError, ValueError):
     """Raised by predictions of a forest whose rows have all been deleted."""
 

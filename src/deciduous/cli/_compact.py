@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._values import as_float32
+from .._tables.values import as_float32
 
 
 class Numbers:

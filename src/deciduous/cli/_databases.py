@@ -40,7 +40,7 @@ def opened_live(folder: Path, url: str | None, cluster: Cluster | None = None) -
     """A live forest that this process alone has open, with bars if somebody sees them."""
     from ..live import LiveForest
 
-    _require_table(folder, url)
+    require_table(folder, url)
     return LiveForest.open(folder, url=url, verbose=int(shows_bars()), **where(cluster))
 
 
@@ -51,7 +51,7 @@ def connected_live(
     from ..live import connect
 
     if needs_table:
-        _require_table(folder, url)
+        require_table(folder, url)
     return connect(folder, url=url, verbose=int(shows_bars()), **where(cluster))
 
 
@@ -64,7 +64,8 @@ def where(cluster: Cluster | None) -> dict[str, Any]:
     return {"ray": cluster.address, "n_workers": cluster.n_workers}
 
 
-def _require_table(folder: Path, url: str | None) -> None:
+def require_table(folder: Path, url: str | None) -> None:
+    """Raises if the database is not there that a live forest follows."""
     from ..live import read_record
 
     require_database(url or read_record(folder)[0]["url"], "Say with --url where it is now.")

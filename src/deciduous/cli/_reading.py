@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .._progress import bar
+from .._tables.arrow import ROWS_AT_A_TIME, ArrowSource, is_arrow
+from .._tables.csv import CsvForm, CsvSource
+from .._tables.files import File, Report, require_distinct, types_of
+from .._tables.values import converted, guessed_type, plain_type, text_of
 from ..errors import InvalidInputError, shown
-from ._csv import CsvForm, CsvSource
 from ._databases import require_database, without_password
-from ._files import File, Report, require_distinct, types_of
-from ._output import shows_bars
-from ._values import converted, guessed_type, plain_type, text_of
+from ._output import note, shows_bars
 
-ROWS_AT_A_TIME = 2**16
 ROWS_TO_GUESS_FROM = 1000
 CSV_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -80,9 +80,9 @@ def _source_of(where: str, table: str | None, query: str | None, form: CsvForm) 
     if lower.endswith(PARQUET_SUFFIXES):
         return _ParquetSource(where)
     if lower.endswith(ARROW_SUFFIXES):
-        return _ArrowSource(where)
+        return ArrowSource(where)
     if lower.endswith(CSV_SUFFIXES):
-        return CsvSource(where, form=form)
+        return CsvSource(where, form=form, tell=note)
     known = shown((*CSV_SUFFIXES, *PARQUET_SUFFIXES, *ARROW_SUFFIXES), 20)
     raise InvalidInputError(f"What is in {where} cannot be told from its name. Files that can be read end in {known}.")
 
@@ -92,9 +92,9 @@ def _given_source(content: bytes, form: CsvForm) -> Source:
     name = "The standard input"
     if content.startswith(b"PAR1"):
         return _ParquetSource(name, content)
-    if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return _ArrowSource(name, content)
-    return CsvSource(name, content, form)
+    if is_arrow(content):
+        return ArrowSource(name, content)
+    return CsvSource(name, content, form, note)
 
 
 def columns_of(source: Source) -> dict[str, Any]:
@@ -194,43 +194,6 @@ class _ParquetSource(File):
         from pyarrow import parquet
 
         return parquet.ParquetFile(self.opened() if self.content is not None else self.name)
-
-
-class _ArrowSource(File):
-    def types(self) -> dict[str, Any]:
-        with self._reader() as (schema, _):
-            return types_of(schema, self.name)
-
-    def n_steps(self) -> int:
-        with self._reader() as (_, batches):
-            return sum(batch.num_rows for batch in batches)
-
-    def batches(self, names: list[str], report: Report) -> Generator[Any]:
-        n_done = 0
-        with self._reader() as (_, batches):
-            for batch in batches:
-                for begin in range(0, batch.num_rows, ROWS_AT_A_TIME):
-                    part = batch.slice(begin, ROWS_AT_A_TIME)
-                    n_done += part.num_rows
-                    report(n_done)
-                    yield part.select(names)
-
-    @contextmanager
-    def _reader(self) -> Iterator[tuple[Any, Iterator[Any]]]:
-        """The schema and the batches, of a file or of a stream."""
-        import pyarrow as pa
-
-        with pa.memory_map(self.name) if self.content is None else self.opened() as mapped:
-            try:
-                file = pa.ipc.open_file(mapped)
-            except pa.ArrowInvalid:
-                file = None
-            if file is not None:
-                yield file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
-                return
-            mapped.seek(0)
-            stream = pa.ipc.open_stream(mapped)
-            yield stream.schema, iter(stream)
 
 
 def parquet_file(source: Source) -> str | None:

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._columns import looks_like_names
+from .._tables.values import MisfitError, as_float32, is_number, is_time
 from .._targets import ANY_TARGET, CLASSIFICATION, REGRESSION, TargetScale, span_text
 from .._tasks import SeenNumbers, task_of
 from ..errors import InvalidInputError, shown
 from ._compact import Numbers, Texts, Whole
 from ._output import counted, note, warn
 from ._reading import Source, Terms, Types, columns_of, parquet_file, reading
-from ._values import MisfitError, as_float32, is_number, is_time
 
 INDEX_NAMES = ("", "unnamed: 0", "__index_level_0__")  # what pandas makes of an index, in CSV and Parquet
 ID_NAMES = ("id", "row_id", "rowid", "uuid", *INDEX_NAMES)

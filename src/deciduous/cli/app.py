@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from ..errors import DeciduousError
-from . import checking, evidence, live, predicting, sharing, signing, training, trying, updating
+from . import checking, evidence, keys, live, predicting, serving, sharing, signing, training, trying, updating
 from ._output import EXIT_CODES, Commands
 
 ENDING = "\n".join(["\b", "Exit codes:", *(f"  {code:<4} {meaning}" for code, meaning in EXIT_CODES.items())])
@@ -52,13 +52,14 @@ class Experiments(TyperGroup):
 app = typer.Typer(
     cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None, epilog=ENDING
 )
-for _group in (training, predicting, updating, checking, sharing, trying):
+for _group in (training, predicting, updating, checking, sharing, serving, trying):
     for _command in _group.app.registered_commands:
         app.registered_commands.append(_command)
 for _command in signing.app.registered_commands:
     live.app.registered_commands.append(_command)
 app.add_typer(live.app, name="live")
 app.add_typer(evidence.app, name="receipts")
+app.add_typer(keys.app, name="keys")
 app.add_typer(
     typer.Typer(cls=Experiments, no_args_is_help=True),
     name="experiment",

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from .._tables.csv import CsvForm
+from .._tables.values import MisfitError
 from .._targets import CLASSIFICATION, REGRESSION
 from .._tasks import task_of
 from ..errors import FrozenForestError, InvalidInputError
 from . import _options as options
-from ._csv import CsvForm
 from ._models import opened, working
 from ._output import JsonOption, counted, note, present
 from ._outputs import App
@@ -29,7 +30,6 @@ from ._rows import (
     require_finite,
     spelled_types,
 )
-from ._values import MisfitError
 from ._writing import FormatOption, TableOutOption, chosen_format, writing
 
 app = App()

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
+from .._tables.csv import CsvForm
 from .._targets import CLASSIFICATION, span_text
 from .._tasks import forest_class, settled_task, task_of
 from ..errors import InvalidInputError
 from . import _options as options
 from ._clusters import Cluster, home_name, required
-from ._csv import CsvForm
 from ._models import changing, keep, working
 from ._output import JsonOption, counted, present, shows_bars, size_text
 from ._outputs import App

@@ -11,9 +11,9 @@ from uuid import UUID
 
 import typer
 
+from .._tables.csv import CsvForm
 from ..errors import InvalidInputError, shown
 from . import _options as options
-from ._csv import CsvForm
 from ._models import changing, chosen_rows, keep, names_of, opened, working
 from ._output import JsonOption, counted, present
 from ._outputs import App

@@ -11,7 +11,9 @@ if find_spec("sqlalchemy") is None:
     raise ImportError("Live tables need SQLAlchemy: pip install 'deciduous[live]', or 'deciduous[postgres]'.")
 
 if TYPE_CHECKING:
+    from ._settings import ColumnKind
     from ._signing import SigningKey
+    from ._table import LiveTable
     from .connecting import ForestView, HandedOver, connect, read_forest
     from .live_forest import LiveForest
     from .receipts import Receipt
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
     from .requests import Request, Requests
 
 __all__ = [
+    "ColumnKind",
     "ErasureReport",
     "ForestView",
     "HandedOver",
     "LiveForest",
+    "LiveTable",
     "LiveVerifyReport",
     "Receipt",
     "Request",
@@ -37,10 +41,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ColumnKind": "_settings",
     "ErasureReport": "reports",
     "ForestView": "connecting",
     "HandedOver": "connecting",
     "LiveForest": "live_forest",
+    "LiveTable": "_table",
     "LiveVerifyReport": "reports",
     "Receipt": "receipts",
     "Request": "requests",

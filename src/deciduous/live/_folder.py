@@ -79,7 +79,7 @@ class Folder(Files):
         self._lock = _locked(self.path / LOCK, self.path)
         LEFT_TO_THE_PARENT.add(self)
         try:
-            os.close(_opened_private(self.state_path))
+            os.close(opened_private(self.state_path))
         except BaseException:
             self.close()
             raise
@@ -190,7 +190,7 @@ def _has_name(length: int, _: int, magic: bytes) -> bool:
     return length > 0 and magic == JOURNAL_MAGIC
 
 
-def _opened_private(path: Path) -> int:
+def opened_private(path: Path) -> int:
     """A file that only its owner may read, made if it is not there."""
     _refuse_link(path)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), PRIVATE)
@@ -209,7 +209,7 @@ def _opened_private(path: Path) -> int:
 
 def _locked(path: Path, folder: Path) -> IO[str]:
     """The lock file, held. The system releases it when the process ends, however it ends."""
-    file = os.fdopen(_opened_private(path), "r+", encoding="ascii")
+    file = os.fdopen(opened_private(path), "r+", encoding="ascii")
     try:
         _acquire(file)
     except OSError:

@@ -15,6 +15,7 @@ from ..forest import DareForestClassifier
 from ..regressor import DareForestRegressor
 from ._given import by_column
 from ._rows import Encoder
+from ._settings import ColumnKind
 from ._training import estimator_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class TableModel(ABC):
         return [column.name for column in self._encoder.settings.columns]
 
     @property
+    def kinds(self) -> list[ColumnKind]:
+        """All columns that are read: the id, the target, the subject if there is one, and those of `columns`."""
+        return self._encoder.settings.kinds()
+
+    @property
     def params(self) -> dict[str, Any]:
         """Parameters, including the seed, with which the estimator alone gives this forest on the same rows.
 
@@ -67,6 +73,14 @@ class TableModel(ABC):
         """
         rows = self._rows(X)
         return self._classifier().present_shares(rows)[1]
+
+    def present_shares(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the classes and their predicted probabilities, both of the same state of the forest.
+
+        Use this while another thread syncs: between `classes_` and `predict_proba`, the forest may change.
+        """
+        rows = self._rows(X)
+        return self._classifier().present_shares(rows)
 
     def predict(self, X: Any, *, quantiles: ArrayLike | None = None) -> NDArray[Any]:
         """Predict the most likely class of each row, or its target, or `quantiles` of the target."""

@@ -135,6 +135,21 @@ class Encoder:
             refuse_duplicates()
         return self._names.core_ids(list(ids))
 
+    def row_id(self, given: Any) -> Any:
+        """An id that a user names, as the table has it; UUIDs may come as text. None if it is of another kind."""
+        plain = given.item() if isinstance(given, np.generic) else given
+        if self.settings.id_kind == "u" and isinstance(plain, str):
+            try:
+                return UUID(plain)
+            except ValueError:
+                return None
+        return plain if NAMES.get(type(plain), type(plain)) == self.settings.id_kind else None
+
+    @property
+    def kind_of_ids(self) -> str:
+        """What rows are named by, in words."""
+        return _kind_name(self.settings.id_kind)
+
     def subject(self, given: Any) -> Any:
         """A subject that a user names, as the table has it; integers and UUIDs may come as text."""
         if self.settings.subject is None:

@@ -36,6 +36,14 @@ class LiveColumn:
         """How many attributes the trees see."""
         return 1 if self.categories is None else len(self.categories) + self.has_missing
 
+    def told(self) -> ColumnKind:
+        """As somebody has to know it who sends rows. A column all of whose names are forgotten takes any text."""
+        if self.categories is None:
+            return ColumnKind(self.name, NUMBER)
+        texts = frozenset(name for name in self.categories if isinstance(name, str))
+        is_text = texts or all(name is None for name in self.categories)
+        return ColumnKind(self.name, TEXT if is_text else NUMBER, texts)
+
     def listed(self) -> list[Any] | None:
         """The categories as the estimator takes them, with something else in the place of forgotten names."""
         if self.categories is None:
@@ -46,6 +54,19 @@ class LiveColumn:
         # By its place, so that a name that is forgotten does not move the others.
         values = [stand_in if name is None else name for name, stand_in in zip(self.categories, free, strict=False)]
         return [*values, *[None] * self.has_missing]
+
+
+NUMBER, TEXT, INTEGER, UUID, LABEL = "number", "text", "integer", "uuid", "label"  # what values of a column are
+NAMES = {None: INTEGER, "s": TEXT, "u": UUID}  # of ids and subjects
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """A column that is read, as somebody has to know it who sends rows."""
+
+    name: str
+    kind: str  # "number", "text", "integer", "uuid", or "label" for labels that are numbers or truth values
+    known: frozenset[str] = frozenset()  # texts that are categories
 
 
 @dataclass(frozen=True)
@@ -73,6 +94,14 @@ class Settings:
         """All columns that are read, in the order in which rows have them."""
         people = [] if self.subject is None else [self.subject]
         return [self.id, self.target, *people, *(column.name for column in self.columns)]
+
+    def kinds(self) -> list[ColumnKind]:
+        """All columns that are read, in the order in which rows have them."""
+        plain = TEXT if self.target_is_text else LABEL if self.task == CLASSIFICATION else NUMBER
+        kinds = [ColumnKind(self.id, NAMES[self.id_kind]), ColumnKind(self.target, plain)]
+        if self.subject is not None:
+            kinds.append(ColumnKind(self.subject, NAMES[self.subject_kind]))
+        return kinds + [column.told() for column in self.columns]
 
     def features(self) -> Columns:
         """The columns that trees split on, with their categories, as the estimator knows them."""

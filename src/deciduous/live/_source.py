@@ -155,9 +155,13 @@ class Source:
         return list(connection.execute(everything.limit(0)).keys())
 
     def read(
-        self, connection: sa.Connection, settings: Settings, take: Take, among: sa.Select[Any] | None = None
+        self,
+        connection: sa.Connection,
+        settings: Settings,
+        take: Take,
+        among: sa.Select[Any] | Sequence[Any] | None = None,
     ) -> None:
-        """Let somebody take the rows that have a label, in batches; those of the ids that `among` selects, if given."""
+        """Let somebody take the rows that have a label, in batches; those of the ids that `among` has, if given."""
         names = settings.source_columns
         source = self.selectable(list(dict.fromkeys(names)))
         query = sa.select(*(source.c[name] for name in names)).where(source.c[settings.target].is_not(None))
@@ -203,16 +207,16 @@ class Source:
         with self.writing() as connection:
             return int(connection.execute(sa.delete(source).where(people == subject)).rowcount)
 
-    def require_table(self, purpose: str) -> None:
+    def require_table(self, purpose: str, connection: sa.Connection | None = None) -> None:
         """Raises unless the source is a table."""
         if self._query is None:
-            inspector = sa.inspect(self.engine)
+            inspector = sa.inspect(self.engine if connection is None else connection)
             self._require_there(inspector)
             if self._is_among(inspector.get_table_names(schema=self.schema)):
                 return
         kind = "view" if self._query is None else "query"
         raise InvalidInputError(
-            f"The source is a {kind}, and only a table is something to {purpose}. Delete rows in the tables that "
+            f"The source is a {kind}, and only a table is something to {purpose}. Change the tables that "
             "it reads, and sync."
         )
 

@@ -17,7 +17,7 @@ from .._container import write_atomically
 from .._progress import bar
 from .._targets import given_range
 from .._tasks import AUTO, settled_task
-from ..errors import FolderBusyError, FolderError, InvalidInputError, SchemaChangedError
+from ..errors import FolderBusyError, FolderError, InvalidInputError, SchemaChangedError, UnknownIdsError
 from ..evidence.anchors import Head
 from ..evidence.envelopes import as_file
 from ..evidence.opening import ForestOpening
@@ -37,6 +37,7 @@ from ._settings import TARGET_RANGE, LiveColumn, Settings
 from ._signing import SigningKey
 from ._source import Source, connected, stored_url
 from ._store import Store
+from ._table import LiveTable
 from ._training import (
     estimator_of,
     estimator_with,
@@ -53,6 +54,7 @@ from .requests import DUE_DAYS, Requests
 
 if TYPE_CHECKING:
     from .._tasks import Forest
+    from ..reports import UpdateReport
 
 REBUILT = "rebuilt"
 SOON, LATE = 1.0, 60.0  # seconds until a database that is in trouble is tried again
@@ -454,6 +456,26 @@ class LiveForest(TableModel):
         except BaseException:
             self._forest = self._known_encoder = None
             raise
+
+    @property
+    def table(self) -> LiveTable:
+        """The table, to insert and delete rows without SQL of your own. The forest follows with the next `sync`."""
+        return LiveTable(self._source, self._encoder, self._state, self._turn)
+
+    def deletion_cost(self, ids: Sequence[Any] | None = None, *, subject: Any = None) -> UpdateReport:
+        """Return what it would take the forest to forget these rows, or all rows of a subject, without changing it.
+
+        Rows of the subject that the forest does not hold, because they have no label, cost nothing.
+        """
+        if (ids is None) == (subject is None):
+            raise InvalidInputError("Give either `ids` or `subject`, to say which rows are meant.")
+        named = self.table.ids(ids) if ids is not None else self.table.ids_of(subject)
+        forest, core_ids = self.forest, self._encoder.core_ids(named)
+        is_held = np.isin(core_ids, forest.ids_)
+        if ids is not None and not is_held.all():
+            raise UnknownIdsError(np.flatnonzero(~is_held).tolist())
+        cost = forest.deletion_cost(core_ids[is_held])
+        return replace(cost, ids=tuple(name for name, its in zip(named, is_held.tolist(), strict=True) if its))
 
     # ---------------------------------------------------------------------------------------------------------- erasing
 

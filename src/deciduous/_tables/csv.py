@@ -9,7 +9,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,9 +18,8 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from ..errors import InvalidInputError
-from ._files import File, Report, types_of
-from ._output import note
-from ._values import without_missing
+from .files import File, Report, types_of
+from .values import without_missing
 
 BLOCK = 2**20  # bytes that are parsed at a time; several are read ahead
 BEGINNING = 2**16  # bytes that are looked at
@@ -78,6 +77,7 @@ class CsvSource(File):
     """A CSV file, all of whose columns are text."""
 
     form: CsvForm = CsvForm()
+    tell: Callable[[str], None] = lambda _: None  # what was guessed
     is_typed = False
 
     def types(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class CsvSource(File):
         header, *_ = begin.splitlines()
         separator = max(SEPARATORS, key=re.sub(r'"[^"]*"', "", header).count)
         if separator != ",":
-            note(f"Columns of {self.name} are separated by {separator!r} (--sep).")
+            self.tell(f"Columns of {self.name} are separated by {separator!r} (--sep).")
         return separator
 
     @cached_property
@@ -186,7 +186,7 @@ class CsvSource(File):
         first = next(iter(reader), None)
         commas = [] if first is None else [n for n in first.schema.names if _has_decimal_commas(first.column(n))]
         if commas:
-            note(f"Guessed: numbers have decimal commas, as in {commas[0]!r} (--decimal).")
+            self.tell(f"Guessed: numbers have decimal commas, as in {commas[0]!r} (--decimal).")
         return "," if commas else "."
 
     # --------------------------------------------------------------------------------------------------------- problems

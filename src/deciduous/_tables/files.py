@@ -11,6 +11,10 @@ from ..errors import InvalidInputError
 Report = Callable[[int], None]
 
 
+class ColumnTwiceError(InvalidInputError):
+    """Raised when two columns have one name."""
+
+
 @dataclass
 class File:
     """A file, or bytes that have the name of where they come from."""
@@ -41,4 +45,4 @@ def require_distinct(names: list[str], where: str) -> None:
     """Raises if two columns have one name."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InvalidInputError(f"{where} has more than one column {twice[0]!r}. Name each column once.")
+        raise ColumnTwiceError(f"{where} has more than one column {twice[0]!r}. Name each column once.")

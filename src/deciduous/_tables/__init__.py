@@ -1,0 +1,1 @@
+"""Rows as users have them, in CSV and Arrow, as columns of the types that are asked for."""
