@@ -407,7 +407,7 @@ def test_bash_completes_commands(tmp_path: Path) -> None:
         done
     """
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-    assert result.stdout.splitlines() == ["verify version", "status", "--categorical"], result.stderr
+    assert result.stdout.splitlines() == ["verify version", "status statements", "--categorical"], result.stderr
 
 
 def test_zsh_is_told_commands() -> None:
