@@ -35,7 +35,7 @@ demo: build  ## Delete one person from a forest of many rows, in a minute: cost,
 # First two steps at a time, each with its output in one piece, the longest first; then tests in all processors, beside
 # those on Ray clusters, which wait more than they work.
 .PHONY: test test-package test-cluster
-test: build doctest valgrind postgres chromium  ## Everything that must pass: checks, unit tests, debug and address-sanitizer builds, the guard, all tests but the slow ones
+test: build doctest valgrind postgres chromium jq  ## Everything that must pass: checks, unit tests, debug and address-sanitizer builds, the guard, all tests but the slow ones
 	$(MAKE) --jobs=2 --output-sync=target asan guard debug unit check
 	$(MAKE) --jobs=2 --output-sync=target test-package test-cluster
 
@@ -53,6 +53,11 @@ postgres:  ## Find PostgreSQL's server programs, or install them; the tests of l
 chromium:  ## Find Chromium and common fonts, or install them; a test prints certificates with them
 	@command -v chromium || scripts/install_package.sh chromium || echo "Tests that need it are skipped."
 	@scripts/fonts.sh || echo "Tests that need them are skipped."
+
+.PHONY: jq
+jq:  ## Find jq and OpenSSL, or install them; a test checks signed statements by hand with them
+	@for tool in jq openssl; do \
+	    command -v $$tool || scripts/install_package.sh $$tool || echo "Tests that need it are skipped."; done
 
 .PHONY: test-slow
 test-slow: build postgres  ## The slow tests, and the state machine for a long time

@@ -3,7 +3,6 @@
 import copy
 import os
 import pickle
-import shutil
 import struct
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from deciduous import DareForestClassifier, DareForestRegressor
+from native_libraries import built_library
 from residues import found, images_of, target_images
 
 SMALL: dict[str, Any] = {"n_estimators": 5, "max_depth": 8, "n_thresholds": 5, "random_state": 1}
@@ -556,13 +556,7 @@ def test_deleted_value_that_was_a_threshold_is_nowhere_but_on_the_stack(
 @pytest.fixture(scope="module")
 def freed_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that looks into the memory that a process gives back."""
-    library = tmp_path_factory.mktemp("native") / "freed.so"
-    source = Path(__file__).parent / "native" / "freed.c"
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    return library
+    return built_library("freed", tmp_path_factory.mktemp("native"))
 
 
 @NEEDS_PROC

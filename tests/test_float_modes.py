@@ -2,9 +2,7 @@
 
 import ctypes
 import platform
-import shutil
 import sqlite3
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,9 +13,9 @@ import pytest
 
 import deciduous
 from deciduous import DareForestClassifier, DareForestRegressor
+from native_libraries import built_library
 from strategies import Forest, predicted
 
-NATIVE = Path(__file__).parent / "native" / "float_mode.c"
 MODES = ["flush subnormal numbers to zero", "upward", "downward", "towards zero"]
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "aarch64"), reason="sets the mode of x86-64 and ARM processors"
@@ -27,12 +25,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """The library that sets modes."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    library = tmp_path_factory.mktemp("native") / "float_mode.so"
-    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(NATIVE), "-lm"], check=True)
-    return ctypes.CDLL(str(library))
+    return ctypes.CDLL(str(built_library("float_mode", tmp_path_factory.mktemp("native"))))
 
 
 @contextmanager

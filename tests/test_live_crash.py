@@ -24,6 +24,7 @@ import pytest
 from deciduous.errors import FolderError
 from deciduous.live import LiveForest
 from live_tables import INSERT, Database, add_patients, fresh_fingerprint, make_live, make_patients, patient
+from native_libraries import built_library
 from patience import LIMIT
 
 N_ROWS = 400
@@ -58,13 +59,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 @contextmanager
 def started_worker(home: Path) -> Iterator[Worker]:
     """A worker, with the library that it needs in a folder."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    library = home / "kill_at_call.so"
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O1", "-o", library, HERE / "native" / "kill_at_call.c", "-ldl"], check=True
-    )
+    library = built_library("kill_at_call", home)
     process = subprocess.Popen(
         [sys.executable, HERE / "live_worker.py"],
         stdin=subprocess.PIPE,
